@@ -1,0 +1,57 @@
+const encoder = new TextEncoder()
+// A byte order mark is content here: without `ignoreBOM` the decoder would drop it.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** The UTF-8 bytes of a text. Lone surrogates become U+FFFD. */
+export function utf8Bytes(text: string): Uint8Array {
+  return encoder.encode(text)
+}
+
+/** The text of UTF-8 bytes. Bytes that are not UTF-8 become U+FFFD: for people to read, never to name things. */
+export function utf8Text(bytes: Uint8Array): string {
+  return decoder.decode(bytes)
+}
+
+/** How many bytes {@link utf8Bytes} makes of a text, without making them. */
+export function utf8Length(text: string): number {
+  let length = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 0x80) {
+      length += 1
+    } else if (unit < 0x800) {
+      length += 2
+    } else if (unit >= 0xd800 && unit < 0xdc00 && isLowSurrogate(text.charCodeAt(at + 1))) {
+      length += 4
+      at++
+    } else {
+      length += 3
+    }
+  }
+  return length
+}
+
+/**
+ * Writes the UTF-8 bytes of a text into `target` from `at` on, which must have room for them.
+ *
+ * @returns The position behind them.
+ */
+export function writeUtf8(target: Uint8Array, at: number, text: string): number {
+  return at + encoder.encodeInto(text, target.subarray(at)).written
+}
+
+/** The byte string of bytes: one UTF-16 unit (0–255) per byte, so that different bytes never collide as a key. */
+export function byteString(bytes: Uint8Array): string {
+  let text = ''
+  // In pieces that fit on the call stack. TextDecoder's `latin1` is windows-1252 and would not do.
+  for (let from = 0; from < bytes.length; from += 8192) {
+    // `apply` takes whatever has a length, unlike its type; spreading would be five times slower.
+    const units = bytes.subarray(from, from + 8192) as unknown as number[]
+    text += String.fromCharCode.apply(null, units)
+  }
+  return text
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000
+}

@@ -1,0 +1,168 @@
+import { utf8Length } from './bytes.ts'
+
+/**
+ * What a client does after a close.
+ *
+ * - `reconnect`: with the token it has, after the hint and a jittered wait.
+ * - `new-token`: asks for a fresh token first; without a way to get one it stops.
+ * - `stop`: reconnecting would end the same way.
+ */
+export type CloseAction = 'reconnect' | 'new-token' | 'stop'
+
+/** One reason why a WebSocket is closed. */
+export interface CloseCode {
+  /** RFC 6455 section 7.4.2 leaves 4000–4999 to applications. */
+  readonly code: number
+  /** The first part of the close reason. */
+  readonly name: string
+  /** When the server sends it. */
+  readonly when: string
+  readonly action: CloseAction
+  /** Everything the server had for this client was sent before the close: a gap starts only here. */
+  readonly complete: boolean
+}
+
+/** The whole close policy. One code may have several names; the name then decides. */
+export const CLOSE_CODES = [
+  {
+    code: 4400,
+    name: 'protocol-error',
+    when: 'the client sent something that is not RESP',
+    action: 'stop',
+    complete: false,
+  },
+  {
+    code: 4401,
+    name: 'unauthorized',
+    when: 'the token is missing, invalid or expired',
+    action: 'new-token',
+    complete: true,
+  },
+  {
+    code: 4403,
+    name: 'permissions-changed',
+    when: 'the client holds a subscription that its user may no longer have',
+    action: 'reconnect',
+    complete: false,
+  },
+  {
+    code: 4403,
+    name: 'revoked',
+    when: 'the token, or all tokens of its subject, group, role, key or issuer, were revoked',
+    action: 'new-token',
+    complete: false,
+  },
+  {
+    code: 4403,
+    name: 'forbidden',
+    when: 'this user may not connect here, whatever the token',
+    action: 'stop',
+    complete: false,
+  },
+  {
+    code: 4408,
+    name: 'auth-timeout',
+    when: 'the client did not log in within auth-timeout',
+    action: 'reconnect',
+    complete: true,
+  },
+  {
+    code: 4413,
+    name: 'too-large',
+    when: 'a command is larger than ws-max-payload or has too many arguments',
+    action: 'reconnect',
+    complete: false,
+  },
+  {
+    code: 4429,
+    name: 'rate-limited',
+    when: 'the client connects or sends too often',
+    action: 'reconnect',
+    complete: false,
+  },
+  {
+    code: 4450,
+    name: 'slow-consumer',
+    when: 'the client reads too slowly; one that does not read at all sees 1006 instead',
+    action: 'reconnect',
+    complete: false,
+  },
+  {
+    code: 4500,
+    name: 'server-error',
+    when: 'the server failed while serving this client',
+    action: 'reconnect',
+    complete: false,
+  },
+  {
+    code: 4503,
+    name: 'draining',
+    when: 'the server is going away; another one, or the next one, takes over',
+    action: 'reconnect',
+    complete: true,
+  },
+] as const satisfies readonly CloseCode[]
+
+/** The name of a close, as it stands first in the reason. */
+export type CloseName = (typeof CLOSE_CODES)[number]['name']
+
+/** A close that the table does not know, such as a lost network (1006): reconnect, and assume that messages were lost. */
+const OTHER_CLOSE = {
+  name: 'lost',
+  when: 'the connection broke',
+  action: 'reconnect',
+  complete: false,
+} as const
+
+/** The entry of a name. */
+export function closeNamed(name: CloseName): CloseCode {
+  // The type of `name` is made of the table itself.
+  return CLOSE_CODES.find((entry) => entry.name === name) as CloseCode
+}
+
+/**
+ * The entry that a client acts upon. An unknown name falls back to the first entry of its code, an unknown code to one
+ * that reconnects.
+ *
+ * @param name The first part of the reason, if it could be read.
+ */
+export function classifyClose(code: number, name?: string): CloseCode {
+  const entries: readonly CloseCode[] = CLOSE_CODES.filter((entry) => entry.code === code)
+  return entries.find((entry) => entry.name === name) ?? entries[0] ?? { code, ...OTHER_CLOSE }
+}
+
+/** RFC 6455 section 5.5: a control frame holds 125 bytes, 2 of which are the code. */
+const MAX_REASON_BYTES = 123
+
+/** The parts of a close reason. */
+export interface CloseReason {
+  readonly name: string
+  /** The earliest time for another attempt, in milliseconds from the close; undefined where the server gave none. */
+  readonly retryMs: number | undefined
+  /** For people. */
+  readonly text: string
+}
+
+/**
+ * Writes a close reason `name|retry_ms|text`, at most 123 bytes of UTF-8; a longer text is cut between characters.
+ *
+ * @param retryMs Whole milliseconds; undefined leaves the part empty.
+ */
+export function closeReason(name: CloseName, retryMs: number | undefined, text: string): string {
+  let reason = `${name}|${retryMs ?? ''}|`
+  let bytes = utf8Length(reason)
+  for (const character of text) {
+    bytes += utf8Length(character)
+    if (bytes > MAX_REASON_BYTES) break
+    reason += character
+  }
+  return reason
+}
+
+/** Reads a reason that {@link closeReason} wrote; undefined for anything else, such as a proxy's own words. */
+export function parseCloseReason(reason: string): CloseReason | undefined {
+  const match = /^([a-z-]+)\|(\d{0,15})\|(.*)$/s.exec(reason)
+  if (!match) return undefined
+  const [, name = '', retry = '', text = ''] = match
+  return { name, retryMs: retry === '' ? undefined : Number(retry), text }
+}

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { compileGlob, escapeGlob } from '../../../shared/glob.ts'
+import { GLOB_VERDICTS } from './glob-verdicts.ts'
+
+describe('a glob gives the verdicts of Redis', () => {
+  test('the table holds 157 verdicts', () => {
+    expect(GLOB_VERDICTS).toHaveLength(157)
+  })
+
+  test.each(
+    GLOB_VERDICTS.map(([pattern, subject, matches], at) => ({
+      at: at + 1,
+      pattern,
+      subject,
+      matches,
+    })),
+  )('$at: $pattern on $subject is $matches', ({ pattern, subject, matches }) => {
+    expect(compileGlob(pattern).matches(subject)).toBe(matches)
+  })
+
+  test('1000 stars before the last one are followed, 1001 are not', () => {
+    expect(compileGlob('a*'.repeat(1001)).matches('a'.repeat(1001))).toBe(true)
+    expect(compileGlob('a*'.repeat(1002)).matches('a'.repeat(1002))).toBe(false)
+    expect(compileGlob('*a'.repeat(1000)).matches('a'.repeat(1000))).toBe(true)
+    expect(compileGlob('*a'.repeat(1001)).matches('a'.repeat(1001))).toBe(false)
+  })
+
+  test('a run of stars counts as one', () => {
+    expect(compileGlob(`${'*'.repeat(5000)}a`).matches('xa')).toBe(true)
+  })
+})
+
+describe('letter case is ignored on demand', () => {
+  test.each([
+    ['max*', 'MAXmemory', true],
+    ['MAX*', 'maxmemory', true],
+    ['h[A-C]t', 'hbt', true],
+    ['h[a-c]t', 'HBT', true],
+    ['h[bc]t', 'hCt', true],
+    ['h[^bc]t', 'hCt', false],
+    // An escaped member is compared as it stands.
+    ['h[\\b]t', 'hBt', false],
+    ['h[\\b]t', 'hbt', true],
+    ['h\\bt', 'hBt', true],
+    // The ends are put in order first and lowered afterwards: A to _ becomes a to _, which holds nothing.
+    ['[A-_]', 'a', false],
+    ['[Z-a]', 'm', false],
+    // Bytes above 0x7f have no case.
+    ['\xe9', '\xc9', false],
+  ])('%s on %s is %s', (pattern, subject, matches) => {
+    expect(compileGlob(pattern, { ignoreCase: true }).matches(subject)).toBe(matches)
+  })
+})
+
+describe('the literal head is what every match starts with', () => {
+  test.each([
+    ['', '', true],
+    ['news', 'news', true],
+    ['news.*', 'news.', false],
+    ['*', '', false],
+    ['?x', '', false],
+    ['a\\*b*', 'a*b', false],
+    ['a\\*b', 'a*b', true],
+    ['tail\\', 'tail\\', true],
+    ['h[e]llo*', 'hello', false],
+    ['h[e-e]', 'he', true],
+    ['h[ae]llo', 'h', false],
+    ['h[]llo', 'h', false],
+  ])('%s has the head %s', (pattern, head, isLiteral) => {
+    const glob = compileGlob(pattern)
+    expect(glob.pattern).toBe(pattern)
+    expect(glob.literalHead).toBe(head)
+    expect(glob.isLiteral).toBe(isLiteral)
+  })
+
+  test('letters end the head where case is ignored', () => {
+    expect(compileGlob('12-ab', { ignoreCase: true }).literalHead).toBe('12-')
+    expect(compileGlob('12-ab').literalHead).toBe('12-ab')
+  })
+
+  test('a megabyte of literal bytes is a head like any other', () => {
+    const name = 'n'.repeat(1_000_000)
+    expect(compileGlob(`${name}*`).literalHead).toBe(name)
+  })
+})
+
+describe('an escaped text', () => {
+  test.each([
+    ['news', 'news'],
+    ['*', '\\*'],
+    ['a?b', 'a\\?b'],
+    ['[x]', '\\[x]'],
+    ['back\\', 'back\\\\'],
+    ['', ''],
+  ])('%s becomes %s', (text, escaped) => {
+    expect(escapeGlob(text)).toBe(escaped)
+    expect(compileGlob(escaped).isLiteral).toBe(true)
+    expect(compileGlob(escaped).literalHead).toBe(text)
+  })
+})
