@@ -1,0 +1,27 @@
+/**
+ * Every error that this server throws, by code. Each stands in docs/errors.md with its remedy; a test holds the two together.
+ * What a Redis client reads is never one of these: handlers answer with an error reply.
+ */
+export const ERROR_CODES = {
+  ERR_RESP_PROTOCOL: 'The peer sent bytes that are not a RESP request.',
+  ERR_RESP_TOO_LARGE: 'The peer sent a command larger than its transport allows.',
+  ERR_RESP_CROSS_PROTOCOL: 'The peer speaks another protocol (HTTP or TLS) to the RESP port.',
+  ERR_CONFIG: 'The configuration cannot be used.',
+  ERR_ACL_FILE: 'The ACL file cannot be read or holds errors.',
+  ERR_LISTEN: 'A listener could not be opened.',
+  ERR_DATA_DIR: 'The data directory cannot be used.',
+} as const
+
+/** A code of {@link ERROR_CODES}. */
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/** An error of ours: `code` is stable, `message` is for people. */
+export class RespcastError extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'RespcastError'
+    this.code = code
+  }
+}

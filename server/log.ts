@@ -1,0 +1,52 @@
+import { destination, pino, stdTimeFunctions, type Logger } from 'pino'
+
+/** The server's log: pino, JSON lines. */
+export type { Logger } from 'pino'
+
+/** Redis' `loglevel` in pino's words. */
+const LEVELS = {
+  debug: 'trace',
+  verbose: 'debug',
+  notice: 'info',
+  warning: 'warn',
+  nothing: 'silent',
+} as const
+
+/** The words of the directive `loglevel`. */
+export type LogLevel = keyof typeof LEVELS
+
+/**
+ * Opens the log.
+ *
+ * @param file Path; empty for standard output.
+ */
+export function openLog(level: LogLevel, file: string): Logger {
+  const options = {
+    level: LEVELS[level],
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  }
+  return pino(options, destination({ dest: file === '' ? 1 : file, sync: true, mkdir: false }))
+}
+
+/** Changes what the log holds. */
+export function setLogLevel(log: Logger, level: LogLevel): void {
+  log.level = LEVELS[level]
+}
+
+/** A log that holds nothing. */
+export function silentLog(): Logger {
+  return pino({ level: 'silent' })
+}
+
+/** How much of a peer's words a log line repeats, in characters. */
+const SHOWN_CHARACTERS = 256
+
+/** A peer's words for the log: controls escaped, cut. */
+export function shown(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- controls are what is escaped
+  return text.slice(0, SHOWN_CHARACTERS).replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  })
+}

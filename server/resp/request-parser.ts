@@ -1,0 +1,396 @@
+import { ByteAccumulator } from './byte-accumulator.ts'
+import { splitInline } from './inline.ts'
+import { ProtocolError } from './protocol-error.ts'
+import { ArgumentList, type Request } from './request.ts'
+
+/** What one peer may send. Shared between connections where it is the same; read anew for every request. */
+export interface RequestLimits {
+  /** Largest bulk string in bytes: `proto-max-bulk-len`. */
+  readonly maxBulkBytes: number
+  /** Largest number of arguments; Redis: 2^31 - 1. */
+  readonly maxArguments: number
+  /** Largest sum of a command's bulk strings in bytes; Infinity over TCP. */
+  readonly maxCommandBytes: number
+}
+
+/** Limits before login (CVE-2021-32675): arguments of one command, bytes of one argument. */
+const UNAUTHENTICATED_ARGUMENTS = 10
+const UNAUTHENTICATED_BULK_BYTES = 16_384
+
+/** Redis' `PROTO_INLINE_MAX_SIZE`: bytes of an inline command, or of a header, without a line end. */
+const MAX_LINE_BYTES = 65_536
+
+const CR = 0x0d
+const LF = 0x0a
+const ASTERISK = 0x2a
+const DOLLAR = 0x24
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+
+/** Where the parser stands: what the next byte belongs to. */
+const START = 0
+const INLINE = 1
+const COUNT = 2
+const LENGTH = 3
+const BULK = 4
+const BULK_CR = 5
+const BULK_LF = 6
+
+const EMPTY = Buffer.alloc(0)
+
+/**
+ * Turns the bytes of one peer, cut anywhere, into requests.
+ *
+ * A request that lies whole in one chunk costs no copy: its arguments are positions in that chunk. What is cut is
+ * collected once, by doubling. Line ends are checked strictly, as Valkey 9.1 does.
+ *
+ * The parser is itself the current {@link Request}: it is valid from a `true` of `next` to the following call.
+ */
+export class RequestParser implements Request {
+  /** Applies the limits of a peer that has not logged in. */
+  unauthenticated = false
+
+  readonly #limits: RequestLimits
+  readonly #buffers: Buffer[] = []
+  readonly #starts: number[] = []
+  readonly #ends: number[] = []
+  #count = 0
+
+  #chunk: Buffer = EMPTY
+  #at = 0
+  #waiting: Buffer[] | undefined
+  #state = START
+  #expected = 0
+  #bulkLength = 0
+  #commandBytes = 0
+  #carry: ByteAccumulator | undefined
+
+  constructor(limits: RequestLimits) {
+    this.#limits = limits
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  bytes(index: number): Buffer {
+    return (this.#buffers[index] as Buffer).subarray(this.#starts[index], this.#ends[index])
+  }
+
+  text(index: number): string {
+    return (this.#buffers[index] as Buffer).toString(
+      'latin1',
+      this.#starts[index],
+      this.#ends[index],
+    )
+  }
+
+  length(index: number): number {
+    return (this.#ends[index] as number) - (this.#starts[index] as number)
+  }
+
+  detach(): Request {
+    let total = 0
+    for (let i = 0; i < this.#count; i++) total += this.length(i)
+    const own = Buffer.allocUnsafeSlow(total)
+    const args: Buffer[] = []
+    let at = 0
+    for (let i = 0; i < this.#count; i++) {
+      const end = at + this.length(i)
+      ;(this.#buffers[i] as Buffer).copy(own, at, this.#starts[i], this.#ends[i])
+      args.push(own.subarray(at, end))
+      at = end
+    }
+    return new ArgumentList(args)
+  }
+
+  /** Bytes held here that are not part of a finished request: what the query-buffer limit counts. */
+  get pendingBytes(): number {
+    let bytes = this.#chunk.length - this.#at + (this.#carry?.length ?? 0)
+    if (this.#state !== START) for (let i = 0; i < this.#count; i++) bytes += this.length(i)
+    if (this.#waiting) for (const chunk of this.#waiting) bytes += chunk.length
+    return bytes
+  }
+
+  /** Adds bytes behind those not parsed yet. The parser keeps the chunk, and does not change it. */
+  feed(chunk: Buffer): void {
+    if (this.#at >= this.#chunk.length) {
+      this.#chunk = chunk
+      this.#at = 0
+    } else {
+      this.#waiting ??= []
+      this.#waiting.push(chunk)
+    }
+  }
+
+  /**
+   * Parses on to the end of the next request.
+   *
+   * @returns Whether there is one; false: more bytes are needed.
+   * @throws ProtocolError The connection must be closed; nothing behind this point can be parsed.
+   */
+  next(): boolean {
+    for (;;) {
+      if (this.#at >= this.#chunk.length && !this.#nextChunk()) return false
+      switch (this.#state) {
+        case START:
+          this.#begin()
+          break
+        case INLINE:
+          if (this.#readInline()) return true
+          break
+        case COUNT:
+          this.#readCount()
+          break
+        case LENGTH:
+          this.#readLength()
+          break
+        case BULK:
+          if (this.#readBulk()) return true
+          break
+        default:
+          if (this.#readBulkEnd()) return true
+      }
+    }
+  }
+
+  #nextChunk(): boolean {
+    const next = this.#waiting?.shift()
+    this.#chunk = next ?? EMPTY
+    this.#at = 0
+    // An idle peer must not hold the bytes of its last request, which may be a large payload.
+    if (next === undefined && this.#state === START) this.#buffers.fill(EMPTY)
+    return next !== undefined
+  }
+
+  #begin(): void {
+    this.#count = 0
+    this.#commandBytes = 0
+    if (this.#buffers.length > 64)
+      this.#buffers.length = this.#starts.length = this.#ends.length = 0
+    if (this.#chunk[this.#at] === ASTERISK) {
+      this.#at++
+      this.#state = COUNT
+    } else {
+      this.#state = INLINE
+    }
+  }
+
+  #readCount(): void {
+    const count = this.#readNumber('too big mbulk count string')
+    if (count === undefined) return
+    if (Number.isNaN(count) || count > 2_147_483_647) {
+      throw new ProtocolError('invalid multibulk length')
+    }
+    if (count > UNAUTHENTICATED_ARGUMENTS && this.unauthenticated) {
+      throw new ProtocolError('unauthenticated multibulk length')
+    }
+    if (count > this.#limits.maxArguments) {
+      throw new ProtocolError(`more than ${this.#limits.maxArguments} arguments`, 'too-large')
+    }
+    this.#expected = count
+    this.#state = count <= 0 ? START : LENGTH
+  }
+
+  #readLength(): void {
+    // Redis looks at the type byte only once the line is whole; an early look gives the same answer sooner.
+    if ((this.#carry?.length ?? 0) === 0 && this.#chunk[this.#at] !== DOLLAR) {
+      const got = this.#chunk[this.#at] as number
+      const shown = got === CR || got === LF ? ' ' : String.fromCharCode(got)
+      throw new ProtocolError(`expected '$', got '${shown}'`)
+    }
+    const length = this.#readNumber('too big bulk count string', DOLLAR)
+    if (length === undefined) return
+    if (Number.isNaN(length) || length < 0 || length > this.#limits.maxBulkBytes) {
+      throw new ProtocolError('invalid bulk length')
+    }
+    if (length > UNAUTHENTICATED_BULK_BYTES && this.unauthenticated) {
+      throw new ProtocolError('unauthenticated bulk length')
+    }
+    this.#commandBytes += length
+    if (this.#commandBytes > this.#limits.maxCommandBytes) {
+      throw new ProtocolError(
+        `command of more than ${this.#limits.maxCommandBytes} bytes`,
+        'too-large',
+      )
+    }
+    this.#bulkLength = length
+    this.#state = BULK
+  }
+
+  #readBulk(): boolean {
+    const length = this.#bulkLength
+    const have = this.#carry?.length ?? 0
+    const available = this.#chunk.length - this.#at
+    if (have === 0 && available >= length) {
+      this.#addArgument(this.#chunk, this.#at, this.#at + length)
+      this.#at += length
+      return this.#finishBulk()
+    }
+    const take = Math.min(length - have, available)
+    this.#carry ??= new ByteAccumulator()
+    this.#carry.append(this.#chunk, this.#at, this.#at + take, length)
+    this.#at += take
+    if (this.#carry.length < length) return false
+    this.#addArgument(this.#carry.take(), 0, length)
+    return this.#finishBulk()
+  }
+
+  #finishBulk(): boolean {
+    const at = this.#at
+    if (at + 1 < this.#chunk.length && this.#chunk[at] === CR && this.#chunk[at + 1] === LF) {
+      this.#at = at + 2
+      return this.#finishArgument()
+    }
+    this.#state = BULK_CR
+    return false
+  }
+
+  #readBulkEnd(): boolean {
+    const expected = this.#state === BULK_CR ? CR : LF
+    if (this.#chunk[this.#at] !== expected) throw new ProtocolError('invalid CRLF in request')
+    this.#at++
+    if (this.#state === BULK_CR) {
+      this.#state = BULK_LF
+      return false
+    }
+    return this.#finishArgument()
+  }
+
+  #finishArgument(): boolean {
+    if (this.#count < this.#expected) {
+      this.#state = LENGTH
+      return false
+    }
+    this.#state = START
+    return true
+  }
+
+  #addArgument(buffer: Buffer, start: number, end: number): void {
+    this.#buffers[this.#count] = buffer
+    this.#starts[this.#count] = start
+    this.#ends[this.#count] = end
+    this.#count++
+  }
+
+  /**
+   * Reads digits up to CRLF, behind the type byte `prefix` if one is named.
+   *
+   * @returns The number, NaN if it is none, or undefined if the line is not whole yet.
+   */
+  #readNumber(tooLong: string, prefix?: number): number | undefined {
+    const chunk = this.#chunk
+    if ((this.#carry?.length ?? 0) === 0) {
+      let at = prefix === undefined ? this.#at : this.#at + 1
+      let value = 0
+      const first = at
+      for (; at < chunk.length; at++) {
+        const digit = (chunk[at] as number) - ZERO
+        if (digit < 0 || digit > 9) break
+        value = value * 10 + digit
+      }
+      const digits = at - first
+      const plain = digits > 0 && digits < 16 && (chunk[first] !== ZERO || digits === 1)
+      if (plain && at + 1 < chunk.length && chunk[at] === CR && chunk[at + 1] === LF) {
+        this.#at = at + 2
+        return value
+      }
+    }
+    const line = this.#readLine(tooLong)
+    return line && parseInteger(line, prefix === undefined ? 0 : 1)
+  }
+
+  /** Reads a header up to CRLF, through any number of chunks. A lone LF is an ordinary byte, as in Redis. */
+  #readLine(tooLong: string): Buffer | undefined {
+    this.#carry ??= new ByteAccumulator()
+    const carry = this.#carry
+    if (carry.at(carry.length - 1) !== CR) {
+      const cr = this.#chunk.indexOf(CR, this.#at)
+      const stop = cr < 0 ? this.#chunk.length : cr + 1
+      carry.append(this.#chunk, this.#at, stop, MAX_LINE_BYTES + this.#chunk.length)
+      this.#at = stop
+      if (carry.length > MAX_LINE_BYTES) throw new ProtocolError(tooLong)
+      if (cr < 0 || stop >= this.#chunk.length) return undefined
+    }
+    if (this.#chunk[this.#at] !== LF) throw new ProtocolError('invalid CRLF in request')
+    this.#at++
+    return carry.take().subarray(0, -1)
+  }
+
+  #readInline(): boolean {
+    const end = this.#chunk.indexOf(LF, this.#at)
+    const stop = end < 0 ? this.#chunk.length : end
+    let line: Buffer
+    if ((this.#carry?.length ?? 0) === 0 && end >= 0) {
+      line = this.#chunk.subarray(this.#at, stop)
+    } else {
+      this.#carry ??= new ByteAccumulator()
+      const most = MAX_LINE_BYTES + this.#chunk.length
+      this.#carry.append(this.#chunk, this.#at, stop, most)
+      if (this.#carry.length > MAX_LINE_BYTES) throw new ProtocolError('too big inline request')
+      if (end < 0) {
+        this.#at = stop
+        this.#refuseTls()
+        return false
+      }
+      line = this.#carry.take()
+    }
+    if (line.length > MAX_LINE_BYTES) throw new ProtocolError('too big inline request')
+    this.#at = end + 1
+    this.#state = START
+    return this.#inlineRequest(line.at(-1) === CR ? line.subarray(0, -1) : line)
+  }
+
+  #refuseTls(): void {
+    const carry = this.#carry as ByteAccumulator
+    if (carry.length >= 2 && carry.at(0) === 0x16 && carry.at(1) === 0x03) {
+      throw new ProtocolError('TLS handshake on a plain port', 'cross-protocol')
+    }
+  }
+
+  #inlineRequest(line: Buffer): boolean {
+    if ((line[0] === 0x16 && line[1] === 0x03) || isHttp(line)) {
+      throw new ProtocolError('HTTP or TLS on the RESP port', 'cross-protocol')
+    }
+    if (line.includes(0)) throw new ProtocolError('unexpected NUL in inline request')
+    if (line.length > this.#limits.maxCommandBytes) {
+      throw new ProtocolError(
+        `command of more than ${this.#limits.maxCommandBytes} bytes`,
+        'too-large',
+      )
+    }
+    const args = splitInline(line)
+    if (args === undefined) throw new ProtocolError('unbalanced quotes in request')
+    if (args.length > this.#limits.maxArguments) {
+      throw new ProtocolError(`more than ${this.#limits.maxArguments} arguments`, 'too-large')
+    }
+    for (const arg of args) this.#addArgument(arg, 0, arg.length)
+    return args.length > 0
+  }
+}
+
+/**
+ * Whether an inline line is HTTP: a request line, `POST`, or a `Host:` header. A web page that posts to the RESP
+ * port must not get a single command through.
+ */
+function isHttp(line: Buffer): boolean {
+  const text = line.toString('latin1', 0, Math.min(line.length, 16)).trimStart().toLowerCase()
+  if (/^(post|host:)(\s|$)/.test(text)) return true
+  return / HTTP\/1\.\d$/i.test(line.toString('latin1', Math.max(0, line.length - 12)))
+}
+
+/** Redis' strict decimal: optional `-`, no `+`, no leading zero, fits 64 bits. NaN if it is not. */
+function parseInteger(line: Buffer, start: number): number {
+  const negative = line[start] === MINUS
+  const first = negative ? start + 1 : start
+  const digits = line.length - first
+  if (digits < 1 || digits > 19) return Number.NaN
+  if (line[first] === ZERO && (digits > 1 || negative)) return Number.NaN
+  for (let i = first; i < line.length; i++) {
+    const byte = line[i] as number
+    if (byte < ZERO || byte > NINE) return Number.NaN
+  }
+  const value = BigInt(line.toString('latin1', start))
+  return BigInt.asIntN(64, value) === value ? Number(value) : Number.NaN
+}

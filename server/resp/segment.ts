@@ -1,0 +1,199 @@
+import {
+  frameHeader,
+  frameHeaderLength,
+  MAX_FRAME_HEADER_BYTES,
+  writeFrameHeader,
+} from './frame.ts'
+
+const CR = 0x0d
+const LF = 0x0a
+const DOLLAR = 0x24
+
+const SMALLEST_ARENA_BYTES = 512
+
+/** `$`, 16 digits, CRLF, and the CRLF behind the payload. */
+const BULK_OVERHEAD_BYTES = 24
+
+/** A run of whole frames that can be written as it stands. */
+export interface Slice {
+  /** Where the run ends in its segment. */
+  readonly end: number
+  /** Bytes of the run, a WebSocket header not counted. */
+  readonly length: number
+  /** The run's bytes; shared, so never to be changed. */
+  readonly buffers: readonly Buffer[]
+  /** The run as one WebSocket message. */
+  readonly framed: readonly Buffer[]
+}
+
+/**
+ * The pushes of one channel (or pattern) in one protocol within one turn of the event loop, one behind the other.
+ *
+ * All subscribers that are to get the same run of messages share it: each holds a position and no bytes. Small payloads
+ * are copied in, so that a run is one buffer; large ones stay references to the publisher's bytes.
+ */
+export class Segment<Reader = unknown> {
+  /** Readers whose share was closed because something else was put behind it: to be attached again at the next message. */
+  readonly detached: Reader[] = []
+  #length = 0
+  readonly #frameEnds: number[] = []
+  /** Finished pieces and where each ends; the arena in use is not among them. */
+  readonly #pieces: Buffer[] = []
+  readonly #pieceEnds: number[] = []
+  #arena: Buffer = Buffer.alloc(0)
+  #arenaStart = 0
+  #headroom = MAX_FRAME_HEADER_BYTES
+  #slice: Slice | undefined
+  #sliceStart = -1
+
+  /** Bytes of all frames. */
+  get length(): number {
+    return this.#length
+  }
+
+  /**
+   * Appends one push frame.
+   *
+   * @param prefix The frame up to its last constant byte (header, kind, names).
+   * @param channel A bulk string between prefix and payload, for pattern messages.
+   * @param shareBytes A payload of at least so many bytes is referenced, not copied.
+   */
+  append(prefix: Buffer, channel: Buffer | undefined, payload: Buffer, shareBytes: number): void {
+    const shared = payload.length >= shareBytes && payload.length > 0
+    let room = prefix.length + BULK_OVERHEAD_BYTES
+    if (channel) room += channel.length + BULK_OVERHEAD_BYTES
+    if (!shared) room += payload.length
+    this.#reserve(room)
+    this.#copy(prefix)
+    if (channel) {
+      this.#bulkHeader(channel.length)
+      this.#copy(channel)
+      this.#lineEnd()
+    }
+    this.#bulkHeader(payload.length)
+    if (shared) {
+      this.#closeArena()
+      this.#length += payload.length
+      this.#pieces.push(payload)
+      this.#pieceEnds.push(this.#length)
+      this.#openArena(BULK_OVERHEAD_BYTES)
+    } else {
+      this.#copy(payload)
+    }
+    this.#lineEnd()
+    this.#frameEnds.push(this.#length)
+  }
+
+  /**
+   * The run of whole frames from `start` to at most `end`, of at most `most` bytes; a single frame that is larger
+   * comes alone.
+   */
+  slice(start: number, end: number, most: number): Slice {
+    const stop = end - start <= most ? end : this.#lastFrameEnd(start, most)
+    const known = this.#slice
+    if (known && this.#sliceStart === start && known.end === stop) return known
+    const slice = this.#cut(start, stop)
+    this.#slice = slice
+    this.#sliceStart = start
+    return slice
+  }
+
+  #cut(start: number, end: number): Slice {
+    const buffers: Buffer[] = []
+    let pieceStart = 0
+    for (let i = 0; i < this.#pieces.length; i++) {
+      const pieceEnd = this.#pieceEnds[i] as number
+      if (pieceEnd > start && pieceStart < end) {
+        const piece = this.#pieces[i] as Buffer
+        buffers.push(
+          piece.subarray(Math.max(start - pieceStart, 0), Math.min(end, pieceEnd) - pieceStart),
+        )
+      }
+      pieceStart = pieceEnd
+    }
+    if (end > this.#arenaStart) {
+      const from = Math.max(start, this.#arenaStart) - this.#arenaStart + this.#headroom
+      buffers.push(this.#arena.subarray(from, end - this.#arenaStart + this.#headroom))
+    }
+    const length = end - start
+    // The header goes in front of the segment's first byte, once: another run may be on its way with it.
+    const inFront =
+      start === 0 && buffers.length === 1 && this.#headroom > 0 && this.#slice === undefined
+    const arena = this.#arena
+    let framed: Buffer[] | undefined
+    return {
+      end,
+      length,
+      buffers,
+      get framed() {
+        if (framed) return framed
+        if (inFront) {
+          const from = MAX_FRAME_HEADER_BYTES - frameHeaderLength(length)
+          writeFrameHeader(arena, from, length)
+          framed = [arena.subarray(from, MAX_FRAME_HEADER_BYTES + length)]
+        } else {
+          framed = [frameHeader(length), ...buffers]
+        }
+        return framed
+      },
+    }
+  }
+
+  #lastFrameEnd(start: number, most: number): number {
+    const ends = this.#frameEnds
+    let low = 0
+    let high = ends.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((ends[middle] as number) - start <= most) low = middle
+      else high = middle - 1
+    }
+    if ((ends[low] as number) <= start) low++
+    return ends[low] as number
+  }
+
+  #used(): number {
+    return this.#length - this.#arenaStart + this.#headroom
+  }
+
+  #reserve(bytes: number): void {
+    const used = this.#used()
+    if (used + bytes <= this.#arena.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max((used + bytes) * 2, SMALLEST_ARENA_BYTES))
+    if (used > this.#headroom) this.#arena.copy(grown, this.#headroom, this.#headroom, used)
+    this.#arena = grown
+  }
+
+  #closeArena(): void {
+    this.#pieces.push(this.#arena.subarray(this.#headroom, this.#used()))
+    this.#pieceEnds.push(this.#length)
+  }
+
+  #openArena(bytes: number): void {
+    this.#arenaStart = this.#length
+    this.#headroom = 0
+    this.#arena = Buffer.allocUnsafeSlow(Math.max(bytes, SMALLEST_ARENA_BYTES))
+  }
+
+  #copy(bytes: Buffer): void {
+    bytes.copy(this.#arena, this.#used())
+    this.#length += bytes.length
+  }
+
+  #bulkHeader(length: number): void {
+    const arena = this.#arena
+    let at = this.#used()
+    arena[at++] = DOLLAR
+    const digits = String(length)
+    for (let i = 0; i < digits.length; i++) arena[at++] = digits.charCodeAt(i)
+    this.#length += digits.length + 1
+    this.#lineEnd()
+  }
+
+  #lineEnd(): void {
+    const at = this.#used()
+    this.#arena[at] = CR
+    this.#arena[at + 1] = LF
+    this.#length += 2
+  }
+}
