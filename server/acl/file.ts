@@ -1,0 +1,129 @@
+import type { CommandCatalog } from './catalog.ts'
+import { describeUser } from './describe.ts'
+import { isValidUserName } from './names.ts'
+import { BAD_USER_NAME, printable, RULE_ERRORS } from './rule-errors.ts'
+import { joinSelectors, newUser, UserDraft } from './rules.ts'
+import type { RuleOptions } from './selector-draft.ts'
+import type { User } from './user.ts'
+
+/** Ends the errors of {@link parseAclFile}. */
+const NOTHING_CHANGED =
+  'WARNING: ACL errors detected, no change to the previously active ACL rules was performed'
+
+/**
+ * Reads an ACL file: one `user <name> <rule>...` per line, parted by single blanks, without comments. Every user
+ * starts from nothing, `default` included.
+ *
+ * @param text The file's bytes as a byte string.
+ * @param fileName As errors name it.
+ * @returns All users in the order of the file, or, if any line is wrong, one line with everything that is wrong.
+ */
+export function parseAclFile(
+  catalog: CommandCatalog,
+  text: string,
+  fileName: string,
+  options: RuleOptions,
+): { readonly users: readonly User[] } | { readonly error: string } {
+  const users = new Map<string, User>()
+  let errors = ''
+  for (const [index, untrimmed] of text.split('\n').entries()) {
+    const line = untrimmed.replace(/^[ \t\r]+|[ \t\r]+$/g, '')
+    if (line === '') continue
+    const lineNumber = index + 1
+    const place = `${fileName}:${lineNumber}`
+    const [keyword, name, ...rules] = line.split(' ')
+    if (keyword !== 'user' || name === undefined) {
+      errors += `${place} should start with user keyword followed by the username. `
+    } else if (!isValidUserName(name)) {
+      errors += `'${place}: username '${printable(name)}' contains invalid characters. `
+    } else if (users.has(name)) {
+      errors += `WARNING: Duplicate user '${name}' found on line ${lineNumber}. `
+    } else {
+      const draft = new UserDraft(catalog, newUser(catalog, name, options), options)
+      errors += applyLine(draft, rules, place)
+      users.set(name, draft.finish())
+    }
+  }
+  return errors === '' ? { users: [...users.values()] } : { error: errors + NOTHING_CHANGED }
+}
+
+/** The text of an ACL file that {@link parseAclFile} reads as the same users (ACL SAVE). */
+export function printAclFile(users: Iterable<User>): string {
+  return [...users].map((user) => `${describeUser(user)}\n`).join('')
+}
+
+/** A `user` line of the configuration, already split into words. */
+export interface UserLine {
+  readonly name: string
+  readonly rules: readonly string[]
+}
+
+/**
+ * Makes the users of a configuration's `user` lines. `default` starts from `reset`, others from nothing.
+ *
+ * @returns The users, and a notice for each that is off; or what is wrong with the first bad line.
+ */
+export function usersOfConfig(
+  catalog: CommandCatalog,
+  lines: readonly UserLine[],
+  options: RuleOptions,
+):
+  | { readonly users: readonly User[]; readonly notices: readonly string[] }
+  | { readonly error: string } {
+  const users = new Map<string, User>()
+  const notices: string[] = []
+  for (const { name, rules } of lines) {
+    const wrong = (shown: string, message: string): { readonly error: string } => ({
+      error: `Error in user declaration '${printable(shown)}': ${message}`,
+    })
+    if (!isValidUserName(name)) return wrong(name, BAD_USER_NAME)
+    if (users.has(name)) {
+      return wrong(name, 'Duplicate user found. A user can only be defined once in config files')
+    }
+    const joined = joinSelectors(rules)
+    if ('unmatched' in joined) return wrong(joined.rule, joined.error)
+
+    const draft = new UserDraft(catalog, newUser(catalog, name, options), options)
+    for (const rule of joined.rules) {
+      const error = draft.apply(rule)
+      if (error === RULE_ERRORS.unknownCommand) {
+        return {
+          error: `Error loading ACL rule '${printable(rule)}' for the user named '${name}': ${error}`,
+        }
+      }
+      if (error !== undefined) return wrong(rule, error)
+    }
+    const user = draft.finish()
+    users.set(name, user)
+    if (!user.enabled) {
+      notices.push(
+        `The user '${name}' is disabled (there is no 'on' modifier in the user description). ` +
+          'Make sure this is not a configuration error.',
+      )
+    }
+  }
+  return { users: [...users.values()], notices }
+}
+
+/**
+ * Applies the rules of one line of the file and goes on behind errors: names of unknown commands are told one by
+ * one; of other errors only the first is, and without the rule, which may be a password.
+ */
+function applyLine(draft: UserDraft, rules: readonly string[], place: string): string {
+  const joined = joinSelectors(rules)
+  if ('unmatched' in joined) return `${place}: Unmatched parenthesis in selector definition.`
+  let errors = ''
+  let otherError = false
+  for (const rule of joined.rules) {
+    const trimmed = rule.replace(/^[\t\r]+|[\t\r]+$/g, '')
+    const error = draft.apply(trimmed)
+    if (error === undefined) continue
+    if (error === RULE_ERRORS.unknownCommand) {
+      errors += `${place}: Error in applying operation '${printable(trimmed)}': ${error}. `
+    } else if (!otherError) {
+      errors += `${place}: ${error}. `
+      otherError = true
+    }
+  }
+  return errors
+}

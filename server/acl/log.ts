@@ -1,0 +1,119 @@
+/** Why something was refused. */
+export type AclLogReason = 'auth' | 'command' | 'key' | 'channel'
+
+/** Where the refused command stood: alone, or in a MULTI or EXEC. */
+export type AclLogContext = 'toplevel' | 'multi'
+
+/** A refusal to be logged. Texts are byte strings. */
+export interface AclLogEvent {
+  readonly reason: AclLogReason
+  readonly context: AclLogContext
+  /** Full command name, key, channel, or for `auth` the command word as typed. */
+  readonly object: string
+  readonly username: string
+  /** The CLIENT LIST line of the offender, without a newline. */
+  readonly clientInfo: string
+}
+
+/** One entry of ACL LOG. Times are milliseconds since 1970. */
+export interface AclLogEntry extends AclLogEvent {
+  /** Unique since the server's start, from 0; kept when an event is folded into the entry. */
+  readonly entryId: number
+  /** Events folded into this entry, 1 or more. */
+  readonly count: number
+  readonly createdMs: number
+  readonly updatedMs: number
+}
+
+/** How far back a new event looks for an entry to be folded into. */
+const GROUPING_DEPTH = 10
+
+/** The longest time between an entry's last update and an event that is folded into it. */
+const GROUPING_MS = 60_000
+
+/** Bytes kept of an object or user name; a peer may send any length. */
+const KEPT_BYTES = 1024
+
+/**
+ * The ACL LOG: what was refused, newest first, equal events of the last minute folded into one entry.
+ *
+ * It holds at most {@link AclLog.maxLength} entries with at most 1024 bytes of each name.
+ */
+export class AclLog {
+  #entries: AclLogEntry[] = []
+  #maxLength: number
+  #nextEntryId = 0
+  readonly #denied: Record<AclLogReason, number> = { auth: 0, command: 0, key: 0, channel: 0 }
+
+  /** @param maxLength The directive `acllog-max-len`; 0 logs nothing. */
+  constructor(maxLength = 128) {
+    this.#maxLength = maxLength
+  }
+
+  get maxLength(): number {
+    return this.#maxLength
+  }
+
+  /** Drops the oldest entries beyond the new length. */
+  set maxLength(maxLength: number) {
+    this.#maxLength = maxLength
+    this.#entries.length = Math.min(this.#entries.length, maxLength)
+  }
+
+  /** Refusals since the start, logged or not: INFO's `acl_access_denied_auth`, `_cmd`, `_key`, `_channel`. */
+  get denied(): Readonly<Record<AclLogReason, number>> {
+    return this.#denied
+  }
+
+  /** @param nowMs Wall clock, milliseconds since 1970. */
+  add(event: AclLogEvent, nowMs: number): void {
+    this.#denied[event.reason] += 1
+    if (this.#maxLength === 0) return
+
+    const object = event.object.slice(0, KEPT_BYTES)
+    const username = event.username.slice(0, KEPT_BYTES)
+    const newest = this.#entries.slice(0, GROUPING_DEPTH)
+    const index = newest.findIndex(
+      (entry) =>
+        entry.reason === event.reason &&
+        entry.context === event.context &&
+        entry.object === object &&
+        entry.username === username &&
+        Math.abs(nowMs - entry.updatedMs) <= GROUPING_MS,
+    )
+    const match = newest[index]
+    if (match) {
+      this.#entries.splice(index, 1)
+      this.#entries.unshift({
+        ...match,
+        count: match.count + 1,
+        clientInfo: event.clientInfo,
+        updatedMs: nowMs,
+      })
+      return
+    }
+    this.#entries.unshift({
+      reason: event.reason,
+      context: event.context,
+      object,
+      username,
+      clientInfo: event.clientInfo,
+      entryId: this.#nextEntryId,
+      count: 1,
+      createdMs: nowMs,
+      updatedMs: nowMs,
+    })
+    this.#nextEntryId += 1
+    if (this.#entries.length > this.#maxLength) this.#entries.length = this.#maxLength
+  }
+
+  /** The newest entries first. A negative count is 0. */
+  list(count = 10): readonly AclLogEntry[] {
+    return this.#entries.slice(0, Math.max(count, 0))
+  }
+
+  /** ACL LOG RESET. Entry ids go on from where they were. */
+  reset(): void {
+    this.#entries = []
+  }
+}

@@ -1,0 +1,53 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+
+import { isRoleName } from './names.ts'
+import type { User } from './user.ts'
+
+const HASH_PATTERN = /^[0-9a-f]{64}$/
+
+/** Stands for the hash of a user who has none, so that such a login costs the same comparison. */
+const NO_HASH = '0'.repeat(64)
+
+/** SHA-256 of a password (byte string) as 64 lower-case hex digits, the form in which users keep it. */
+export function hashPassword(password: string): string {
+  return createHash('sha256').update(password, 'latin1').digest('hex')
+}
+
+/** Whether a text has the form of {@link hashPassword}'s answers. */
+export function isPasswordHash(text: string): boolean {
+  return HASH_PATTERN.test(text)
+}
+
+/**
+ * Whether `password` logs in as `user` (AUTH, HELLO AUTH): the user exists, is on, is no role, and has either
+ * `nopass` or this password.
+ *
+ * The password is hashed and compared in constant time whoever is asked for, so that time tells neither which
+ * users exist nor how much of a hash is right.
+ */
+export function passwordLogsIn(user: User | undefined, password: string): boolean {
+  const given = Buffer.from(hashPassword(password), 'latin1')
+  let found = false
+  const hashes = user !== undefined && user.passwords.length > 0 ? user.passwords : [NO_HASH]
+  for (const hash of hashes) {
+    if (timingSafeEqual(given, Buffer.from(hash, 'latin1'))) found = true
+  }
+  if (user === undefined || !user.enabled || isRoleName(user.name)) return false
+  return user.noPassword || (found && user.passwords.length > 0)
+}
+
+/**
+ * A random password (ACL GENPASS): `bits` rounded up to whole hex digits.
+ *
+ * @param bits 1 to 4096.
+ * @throws {RangeError} `bits` is not an integer in that range.
+ */
+export function generatePassword(bits = 256): string {
+  if (!Number.isInteger(bits) || bits < 1 || bits > 4096) {
+    throw new RangeError('bits must be an integer from 1 to 4096')
+  }
+  const digits = Math.ceil(bits / 4)
+  return randomBytes(Math.ceil(digits / 2))
+    .toString('hex')
+    .slice(0, digits)
+}
