@@ -1,0 +1,98 @@
+import type { Settings } from './settings.ts'
+import type { Spec } from './spec.ts'
+import { ISSUER_PROPERTIES, NAMED_ISSUER_PROPERTIES } from './tables/tokens.ts'
+import { parseValue } from './values.ts'
+import type { Value } from './values.ts'
+
+/** What is configured of one issuer. Texts are byte strings, files absolute paths; empty is unset. */
+export interface IssuerSettings {
+  /** Undefined for the default issuer. */
+  readonly alias: string | undefined
+  readonly issuer: string
+  readonly audience: readonly string[]
+  readonly algorithms: readonly string[]
+  readonly jwksUrl: string
+  readonly jwksFile: string
+  readonly publicKeyFile: string
+  readonly secretFile: string
+  readonly secret: string
+  readonly previousSecretFile: string
+  readonly previousSecret: string
+  /** Seconds since 1970; 0 is unset. */
+  readonly previousSecretUntil: number
+  readonly claim: string
+  readonly leewaySeconds: number
+  readonly maxLifetimeSeconds: number
+  /** Globs of the roles that may be named; undefined is all. */
+  readonly roles: readonly string[] | undefined
+  /** Name of the ACL user that bounds the grants; empty is none. */
+  readonly ceiling: string
+}
+
+type Property = keyof typeof ISSUER_PROPERTIES | keyof typeof NAMED_ISSUER_PROPERTIES
+
+const PROPERTIES: Readonly<Record<Property, Spec>> = {
+  ...ISSUER_PROPERTIES,
+  ...NAMED_ISSUER_PROPERTIES,
+}
+
+/**
+ * Puts the issuers together: the default one, where any `jwt-*` directive of it was set, then the named ones in the
+ * order of their first lines. The last line of a property counts. Whether they make sense is for others to say.
+ */
+export function issuersOf(settings: Settings): IssuerSettings[] {
+  const named = new Map<string, Map<string, readonly string[]>>()
+  for (const [alias, property, ...words] of settings.lines('issuer') as [string, string][]) {
+    const properties = named.get(alias) ?? new Map<string, readonly string[]>()
+    named.set(alias, properties.set(property, words))
+  }
+  return [
+    ...defaultIssuer(settings),
+    ...[...named].map(([alias, properties]) =>
+      build(settings, alias, (property) => {
+        const spec = PROPERTIES[property]
+        const parsed = parseValue(spec, properties.get(property) ?? [spec.default])
+        // Lines were checked when they were read.
+        return 'reason' in parsed ? '' : parsed.value
+      }),
+    ),
+  ]
+}
+
+function defaultIssuer(settings: Settings): IssuerSettings[] {
+  const names = Object.keys(ISSUER_PROPERTIES) as (keyof typeof ISSUER_PROPERTIES)[]
+  if (names.every((name) => settings.source(`jwt-${name}`).kind === 'default')) return []
+  const built = build(settings, undefined, (property) => {
+    if (property === 'roles' || property === 'ceiling') return ''
+    return settings.value(`jwt-${property}`)
+  })
+  return [{ ...built, roles: undefined }]
+}
+
+function build(
+  settings: Settings,
+  alias: string | undefined,
+  get: (property: Property) => Value,
+): IssuerSettings {
+  const text = (property: Property): string => get(property) as string
+  const file = (property: Property): string => settings.inDir(text(property))
+  return {
+    alias,
+    issuer: text('issuer'),
+    audience: get('audience') as readonly string[],
+    algorithms: get('algorithms') as readonly string[],
+    jwksUrl: text('jwks-url'),
+    jwksFile: file('jwks-file'),
+    publicKeyFile: file('public-key-file'),
+    secretFile: file('secret-file'),
+    secret: text('secret'),
+    previousSecretFile: file('previous-secret-file'),
+    previousSecret: text('previous-secret'),
+    previousSecretUntil: get('previous-secret-until') as number,
+    claim: text('claim'),
+    leewaySeconds: get('leeway') as number,
+    maxLifetimeSeconds: get('max-lifetime') as number,
+    roles: get('roles') as readonly string[],
+    ceiling: text('ceiling'),
+  }
+}

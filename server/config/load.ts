@@ -1,0 +1,215 @@
+import { resolve } from 'node:path'
+import { ConfigError, valueError } from './config-error.ts'
+import { findDirective, isForeignName, nearestName } from './directives.ts'
+import type { Directive } from './directives.ts'
+import { holdsSecret } from './issuer.ts'
+import { readConfigFile } from './parse.ts'
+import type { SourceKind, Statement } from './parse.ts'
+import { defaultSettings } from './settings.ts'
+import type { Setting, SettingMap } from './settings.ts'
+import { parseValue, takesWords } from './values.ts'
+import { quoteWord, splitWords } from './words.ts'
+
+/** Prefix of the environment variables that count; clusters inject others that begin with `RESPCAST_`. */
+const ENVIRONMENT_PREFIX = 'RESPCAST_CONF_'
+
+/** What a configuration is loaded from. */
+export interface LoadInput {
+  /** `[file] [--name value [value...]]...`, without the program's name and without switches such as `--check`. */
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Folder that relative paths start in. */
+  readonly cwd: string
+}
+
+/** A configuration, read and checked value by value. */
+export interface LoadedConfig {
+  readonly settings: SettingMap
+  readonly cwd: string
+  /** Absolute path of the configuration file; undefined without one and for standard input. */
+  readonly file: string | undefined
+  /** Anything was said by anybody: false is the development profile's sign. */
+  readonly isConfigured: boolean
+  /** Names somebody set that this server does nothing with, as written, each once. */
+  readonly withoutEffect: readonly string[]
+}
+
+/**
+ * Reads the configuration: defaults, the file, the environment, the command line; what comes later wins.
+ *
+ * Additive directives: `user`, `issuer`, `rename-command` lines add up over all sources; the classes of
+ * `client-output-buffer-limit` are replaced one by one; `save` lines add up within one source.
+ *
+ * @throws {ConfigError} With one line for people, at the first thing that is wrong.
+ */
+export function loadConfig(input: LoadInput): LoadedConfig {
+  const commandLine = splitArguments(input.argv)
+  const statements = [
+    ...(commandLine.file === undefined ? [] : readConfigFile(commandLine.file, input.cwd)),
+    ...readEnvironment(input.env),
+    ...commandLine.statements,
+  ]
+  const settings = defaultSettings()
+  const withoutEffect = new Map<string, string>()
+  for (const statement of statements) {
+    const directive = findDirective(statement.name)
+    if (directive) applyStatement(settings, directive, statement)
+    else if (!isForeignName(statement.name)) throw unknownName(statement)
+    if (!directive || directive.effect === 'none') {
+      withoutEffect.set(directive?.name ?? statement.name.toLowerCase(), statement.name)
+    }
+  }
+  const isFile = commandLine.file !== undefined && commandLine.file !== '-'
+  return {
+    settings,
+    cwd: input.cwd,
+    file: isFile ? resolve(input.cwd, commandLine.file as string) : undefined,
+    isConfigured: commandLine.file !== undefined || statements.length > 0,
+    withoutEffect: [...withoutEffect.values()],
+  }
+}
+
+function applyStatement(
+  settings: Map<string, Setting>,
+  directive: Directive,
+  statement: Statement,
+): void {
+  const isSecret = directive.secret ?? (directive.name === 'issuer' && holdsSecret(statement.words))
+  if (isSecret && statement.kind === 'command-line') {
+    const reason = 'a secret on the command line can be read by every user of the machine'
+    const file = directive.secret
+      ? `--${directive.name}-file <path>`
+      : 'the property with -file and a path'
+    throw new ConfigError(
+      statement.where,
+      `--${statement.name} ...`,
+      statement.name,
+      reason,
+      `Use ${file}.`,
+    )
+  }
+  const current = settings.get(directive.name) as Setting
+  const parsed = parseValue(directive, statement.words, addedTo(current, statement.kind))
+  if ('reason' in parsed) throw valueError(statement, directive, parsed.reason)
+  if (directive.name === 'user') refuseSecondUser(current, directive, statement)
+  settings.set(directive.name, {
+    directive,
+    ...parsed,
+    source: { kind: statement.kind, where: statement.where },
+  })
+}
+
+/** What a further statement adds to; undefined where it replaces. */
+function addedTo(current: Setting, kind: SourceKind): Setting['value'] | undefined {
+  const { directive } = current
+  if (!directive.multi) return undefined
+  if (directive.type !== 'list') return current.value
+  return current.source.kind === kind ? current.value : undefined
+}
+
+function refuseSecondUser(current: Setting, directive: Directive, statement: Statement): void {
+  const [name] = statement.words
+  if ((current.value as string[][]).some(([known]) => known === name)) {
+    throw valueError(
+      statement,
+      directive,
+      `a second user '${name}'; a user can only be defined once`,
+    )
+  }
+}
+
+function unknownName(statement: Statement): ConfigError {
+  const nearest = nearestName(statement.name)
+  // A misspelt `requirepass` must not put its password into the log.
+  const mayHoldSecret = nearest !== undefined && findDirective(nearest)?.sensitive === true
+  const shown = mayHoldSecret ? `${statement.name} ...` : statement.text
+  const reason = `neither Redis, Valkey nor Respcast know a directive '${statement.name}'`
+  const remedy = nearest === undefined ? 'See docs/directives.md.' : `Did you mean '${nearest}'?`
+  return new ConfigError(statement.where, shown, statement.name, reason, remedy)
+}
+
+function readEnvironment(env: LoadInput['env']): Statement[] {
+  const names = Object.keys(env).filter((name) => name.startsWith(ENVIRONMENT_PREFIX))
+  return names.toSorted().flatMap((variable) => {
+    const name = variable.slice(ENVIRONMENT_PREFIX.length).toLowerCase().replaceAll('_', '-')
+    const directive = findDirective(name)
+    const text = toBytes(env[variable] ?? '')
+    const where = `environment ${variable}`
+    // One value may hold anything; only where several words are meant does quoting decide.
+    const values =
+      directive && isOneWord(directive)
+        ? [[text]]
+        : splitLines(text, where, name).filter(
+            ([first]) => directive?.type !== 'lines' || first !== '',
+          )
+    return values.map(
+      (words) =>
+        ({ name, words, text: [name, ...words].join(' '), kind: 'environment', where }) as const,
+    )
+  })
+}
+
+function splitLines(text: string, where: string, name: string): string[][] {
+  return text.split('\n').map((line) => {
+    const words = splitWords(line)
+    if (words) return words.length === 0 ? [''] : words
+    throw new ConfigError(
+      where,
+      '',
+      name,
+      'unbalanced quotes',
+      'Close each quote; a space or the end must follow it.',
+    )
+  })
+}
+
+function isOneWord(directive: Directive): boolean {
+  return !takesWords(directive) && directive.type !== 'lines'
+}
+
+function splitArguments(argv: readonly string[]): {
+  file: string | undefined
+  statements: Statement[]
+} {
+  const where = 'command line'
+  const rest = [...argv]
+  const file = rest[0] === undefined || rest[0].startsWith('--') ? undefined : rest.shift()
+  const groups: string[][] = []
+  for (const arg of rest) {
+    if (arg.startsWith('--')) groups.push([arg.slice(2)])
+    else if (groups.length > 0) (groups.at(-1) as string[]).push(arg)
+    else
+      throw new ConfigError(
+        where,
+        arg,
+        '',
+        'one configuration file at most',
+        'Begin a directive with --.',
+      )
+  }
+  const statements = groups.map(([name = '', ...values]): Statement => {
+    if (name.includes('=')) {
+      const [before = ''] = name.split('=', 1)
+      throw new ConfigError(
+        where,
+        `--${before}=...`,
+        before,
+        'a directive takes no =',
+        `Write --${before} <value>.`,
+      )
+    }
+    const words = values.map(toBytes)
+    return {
+      name,
+      words,
+      text: [`--${name}`, ...words.map(quoteWord)].join(' '),
+      kind: 'command-line',
+      where,
+    }
+  })
+  return { file, statements }
+}
+
+function toBytes(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1')
+}

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ConfigError } from './config-error.ts'
+import { expandGlob } from './expand-glob.ts'
+import { splitWords } from './words.ts'
+
+/** Kinds of places a value may come from. */
+export type SourceKind = 'default' | 'file' | 'environment' | 'command-line' | 'config-set'
+
+/** One directive as somebody wrote it. Texts are byte strings. */
+export interface Statement {
+  /** As written, in its own case. */
+  readonly name: string
+  /** What stands behind the name. */
+  readonly words: readonly string[]
+  /** The whole statement, for messages. */
+  readonly text: string
+  readonly kind: SourceKind
+  /** Where it stands, for people: `file:line`, `command line`, the environment variable. */
+  readonly where: string
+}
+
+/** Files may include each other this deep. */
+const MAX_DEPTH = 16
+
+/**
+ * Reads a file in redis.conf syntax, and what it includes in the place of each `include`.
+ *
+ * As in Redis a path of `include` is relative to `cwd`, not to the file, and a glob may match nothing.
+ *
+ * @param path Path of the file, relative to `cwd`; `-` is standard input.
+ * @throws {ConfigError} A file cannot be read, quotes are unbalanced, or files include each other.
+ */
+export function readConfigFile(path: string, cwd: string): Statement[] {
+  const where = 'command line'
+  return readFile(path, cwd, [], (reason) => {
+    throw new ConfigError(
+      where,
+      path,
+      '',
+      reason,
+      'Give the path of a readable configuration file.',
+    )
+  })
+}
+
+/**
+ * Splits the text of one file into statements, `include` among them.
+ *
+ * @param text Byte string.
+ * @param name Name of the file, for messages.
+ * @throws {ConfigError} Quotes are unbalanced.
+ */
+export function parseConfig(text: string, name: string): Statement[] {
+  const statements: Statement[] = []
+  text.split('\n').forEach((raw, index) => {
+    const line = raw.replace(/^[ \t\r]+|[ \t\r]+$/g, '')
+    if (line === '' || line.startsWith('#')) return
+    const where = `${name}:${index + 1}`
+    const words = splitWords(line)
+    if (!words) {
+      // The line may hold a secret: what comes before the quote tells enough.
+      const shown = line.split(/["' \t]/, 1)[0] as string
+      throw new ConfigError(
+        where,
+        `${shown} ...`,
+        shown,
+        'unbalanced quotes in configuration line',
+        'Close each quote; a space or the end of the line must follow it.',
+      )
+    }
+    const [directive, ...rest] = words
+    if (directive !== undefined) {
+      statements.push({ name: directive, words: rest, text: line, kind: 'file', where })
+    }
+  })
+  return statements
+}
+
+function readFile(
+  path: string,
+  cwd: string,
+  open: readonly string[],
+  fail: (reason: string) => never,
+): Statement[] {
+  const absolute = path === '-' ? path : resolve(cwd, path)
+  if (open.includes(absolute)) fail('the file includes itself')
+  if (open.length >= MAX_DEPTH) fail(`more than ${MAX_DEPTH} files include each other`)
+  let text: string
+  try {
+    text = readFileSync(absolute === '-' ? 0 : absolute, 'latin1')
+  } catch (error) {
+    fail(`cannot read the file: ${(error as NodeJS.ErrnoException).code ?? String(error)}`)
+  }
+  const name = path === '-' ? 'standard input' : path
+  return parseConfig(text, name).flatMap((statement) =>
+    statement.name.toLowerCase() === 'include' && statement.words.length === 1
+      ? readIncluded(statement, cwd, [...open, absolute])
+      : [statement],
+  )
+}
+
+function readIncluded(statement: Statement, cwd: string, open: readonly string[]): Statement[] {
+  const path = Buffer.from(statement.words[0] as string, 'latin1').toString('utf8')
+  return expandGlob(path, cwd).flatMap((match) =>
+    readFile(match, cwd, open, (reason) => {
+      const remedy = 'Give the path of a readable file, relative to where the server was started.'
+      throw new ConfigError(statement.where, statement.text, statement.name, reason, remedy)
+    }),
+  )
+}

@@ -1,0 +1,108 @@
+import { findDirective } from './directives.ts'
+import type { Directive } from './directives.ts'
+import { REDACTED } from './get.ts'
+import { holdsSecret } from './issuer.ts'
+import type { Setting, SettingMap, Settings } from './settings.ts'
+import { parseValue } from './values.ts'
+import type { Parsed, Refusal } from './values.ts'
+import { splitWords } from './words.ts'
+
+/** A name and a value of CONFIG SET; byte strings. */
+export type Pair = readonly [name: string, value: string]
+
+/** Who sets. */
+export interface SetClient {
+  /** Connected over loopback or a Unix socket: counts for `enable-protected-configs local`. */
+  readonly isLocal: boolean
+}
+
+/** A pair that was understood. */
+export interface Change {
+  /** The name as it was typed, for errors. */
+  readonly typed: string
+  readonly setting: Setting
+}
+
+/**
+ * Reads the pairs of CONFIG SET without changing anything. As in Redis all names are looked at before any value.
+ *
+ * @returns The changes, or the error's text behind `ERR `.
+ * @see Redis CONFIG SET
+ */
+export function readPairs(
+  current: Settings,
+  settings: SettingMap,
+  pairs: readonly Pair[],
+  client: SetClient,
+): Change[] | string {
+  const seen = new Set<string>()
+  const known: [typed: string, directive: Directive, value: string][] = []
+  for (const [typed, value] of pairs) {
+    const directive = findDirective(typed)
+    if (!directive || directive.fileOnly) {
+      return `Unknown option or number of arguments for CONFIG SET - '${typed}'`
+    }
+    const refusal = refusalOf(directive, current, client)
+    if (refusal !== undefined) return setError(typed, refusal)
+    if (seen.has(typed.toLowerCase())) return setError(typed, 'duplicate parameter')
+    seen.add(typed.toLowerCase())
+    known.push([typed, directive, value])
+  }
+  const changes: Change[] = []
+  for (const [typed, directive, value] of known) {
+    const parsed = readValue(directive, value, settings.get(directive.name) as Setting)
+    if ('reason' in parsed) return setError(typed, parsed.reason)
+    const source = { kind: 'config-set', where: 'CONFIG SET' } as const
+    changes.push({ typed, setting: { directive, ...parsed, source } })
+  }
+  return changes
+}
+
+/** The text behind `ERR ` of a CONFIG SET that fails. */
+export function setError(typed: string, reason: string): string {
+  return `CONFIG SET failed (possibly related to argument '${typed}') - ${reason}`
+}
+
+function refusalOf(directive: Directive, current: Settings, client: SetClient): string | undefined {
+  if (directive.protected) {
+    const allowed = current.choice('enable-protected-configs')
+    if (allowed === 'no' || (allowed === 'local' && !client.isLocal))
+      return "can't set protected config"
+  }
+  if (!directive.mutable) return "can't set immutable config"
+  return directive.secret ? `a secret is read from a file: set ${directive.name}-file` : undefined
+}
+
+function readValue(directive: Directive, value: string, current: Setting): Parsed | Refusal {
+  if (directive.type === 'lines')
+    return readLines(directive, value, current.value as readonly (readonly string[])[])
+  // CONFIG SET of a list replaces it; classes of buffer limits that are not named stay.
+  return parseValue(directive, [value], directive.type === 'list' ? undefined : current.value)
+}
+
+/**
+ * A directive of several lines is set as a whole, its lines separated by line feeds. What CONFIG GET answers may be
+ * set again: `(redacted)` stands for the secret that is there.
+ */
+function readLines(
+  directive: Directive,
+  value: string,
+  current: readonly (readonly string[])[],
+): Parsed | Refusal {
+  let parsed: Parsed = { value: [], text: '' }
+  for (const line of value.split('\n').filter((each) => each.trim() !== '')) {
+    let words: readonly string[] | undefined = splitWords(line)
+    if (!words) return { reason: 'unbalanced quotes' }
+    if (holdsSecret(words)) {
+      const [alias, name, secret] = words
+      words = current.findLast((known) => known[0] === alias && known[1] === name)
+      if (!words || secret !== REDACTED) {
+        return { reason: 'a secret is read from a file: set the property with -file' }
+      }
+    }
+    const next = parseValue(directive, words, parsed.value)
+    if ('reason' in next) return next
+    parsed = next
+  }
+  return parsed
+}

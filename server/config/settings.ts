@@ -1,0 +1,136 @@
+import { resolve } from 'node:path'
+import { DIRECTIVES } from './directives.ts'
+import type { ChoiceOf, Directive, DirectiveName, NameOf } from './directives.ts'
+import type { SourceKind } from './parse.ts'
+import { parseValue } from './values.ts'
+import type { BufferLimits, MemoryOrPercent, Value } from './values.ts'
+
+/** Where a value came from. */
+export interface Source {
+  readonly kind: SourceKind
+  /** For people: `default`, `file:line`, `environment RESPCAST_CONF_PORT`, `command line`, `CONFIG SET`. */
+  readonly where: string
+}
+
+/** One directive's value. Never changed once built. */
+export interface Setting {
+  readonly directive: Directive
+  readonly value: Value
+  /** The text by which CONFIG GET shows it; a byte string. */
+  readonly text: string
+  readonly source: Source
+}
+
+/** All settings by canonical name. */
+export type SettingMap = ReadonlyMap<string, Setting>
+
+const DEFAULT: Source = { kind: 'default', where: 'default' }
+
+/** The settings that hold where nobody says anything. */
+export function defaultSettings(): Map<string, Setting> {
+  return new Map(DIRECTIVES.map((directive) => [directive.name, defaultSetting(directive)]))
+}
+
+/** The default of one directive. */
+export function defaultSetting(directive: Directive): Setting {
+  if (directive.type === 'lines') return { directive, value: [], text: '', source: DEFAULT }
+  const parsed = parseValue(directive, [directive.default])
+  if ('reason' in parsed) throw new Error(`default of ${directive.name}: ${parsed.reason}`)
+  return { directive, ...parsed, source: DEFAULT }
+}
+
+/**
+ * A consistent set of values with a getter per type. Names are checked against the table by the compiler.
+ * Texts are byte strings, as they came.
+ */
+export class Settings {
+  protected settings: SettingMap
+  /** Folder the server was started in: what a relative `dir` is relative to. */
+  readonly cwd: string
+
+  constructor(settings: SettingMap, cwd: string) {
+    this.settings = settings
+    this.cwd = cwd
+  }
+
+  boolean(name: NameOf<'boolean'>): boolean {
+    return this.#setting(name).value as boolean
+  }
+
+  /** A whole number in the directive's unit; an octal one as a number. */
+  integer(name: NameOf<'integer' | 'octal'>): number {
+    return this.#setting(name).value as number
+  }
+
+  seconds(name: NameOf<'seconds'>): number {
+    return this.#setting(name).value as number
+  }
+
+  /** Bytes. */
+  memory(name: NameOf<'memory'>): number {
+    return this.#setting(name).value as number
+  }
+
+  /** Bytes; a percentage is taken of `maxmemory`, so it is 0 (no limit) while that is 0. */
+  memoryOrPercent(name: NameOf<'memory-or-percent'>): number {
+    const value = this.#setting(name).value as MemoryOrPercent
+    return 'bytes' in value
+      ? value.bytes
+      : Math.floor((this.memory('maxmemory') * value.percent) / 100)
+  }
+
+  /** The word chosen, in the spelling of the table. */
+  choice<N extends NameOf<'enumeration'>>(name: N): ChoiceOf<N> {
+    return this.#setting(name).value as ChoiceOf<N>
+  }
+
+  text(name: NameOf<'string'>): string {
+    return this.#setting(name).value as string
+  }
+
+  /**
+   * A path as the file system takes it: absolute, relative ones in `dir`; empty where the directive is empty.
+   */
+  path(name: NameOf<'string'>): string {
+    return name === 'dir'
+      ? resolve(this.cwd, toPath(this.text('dir')))
+      : this.inDir(this.text(name))
+  }
+
+  /** The path that a byte string names: relative ones lie in `dir`; empty stays empty. */
+  inDir(text: string): string {
+    return text === '' ? '' : resolve(this.path('dir'), toPath(text))
+  }
+
+  list(name: NameOf<'list' | 'flags'>): readonly string[] {
+    return this.#setting(name).value as readonly string[]
+  }
+
+  /** Output limits of every class. */
+  bufferLimits(): BufferLimits {
+    return this.#setting('client-output-buffer-limit').value as BufferLimits
+  }
+
+  /** The words of each line of a directive that may stand several times: `user`, `issuer`, `rename-command`. */
+  lines(name: NameOf<'lines'>): readonly (readonly string[])[] {
+    return this.#setting(name).value as readonly (readonly string[])[]
+  }
+
+  /** The value of any directive; its form follows from the directive's type. */
+  value(name: DirectiveName): Value {
+    return this.#setting(name).value
+  }
+
+  /** Where the value came from. */
+  source(name: DirectiveName): Source {
+    return this.#setting(name).source
+  }
+
+  #setting(name: string): Setting {
+    return this.settings.get(name) as Setting
+  }
+}
+
+function toPath(text: string): string {
+  return Buffer.from(text, 'latin1').toString('utf8')
+}

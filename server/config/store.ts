@@ -1,0 +1,148 @@
+import type { DirectiveName } from './directives.ts'
+import { ConfigError } from './config-error.ts'
+import type { LoadedConfig } from './load.ts'
+import { listConfig } from './get.ts'
+import { rewriteConfig } from './rewrite.ts'
+import { Settings } from './settings.ts'
+import type { Setting, SettingMap } from './settings.ts'
+import { readPairs, setError } from './set.ts'
+import type { Change, Pair, SetClient } from './set.ts'
+
+/** Says what is wrong with a configuration as a whole; undefined where nothing is. */
+export type Validator = (candidate: Settings) => string | undefined
+
+/**
+ * Puts changed values into force; a text refuses, and everything is rolled back. Is called again with the old
+ * values where it or a later one refuses, and what it answers then is not heard. It sets nothing itself.
+ */
+export type Applier = (
+  settings: Settings,
+  changed: ReadonlySet<DirectiveName>,
+) => string | undefined
+
+interface Watch<F> {
+  readonly names: readonly DirectiveName[]
+  readonly call: F
+}
+
+/**
+ * The configuration in force: values by type, and CONFIG GET, SET and REWRITE.
+ *
+ * Getters always answer the value in force, so whoever asks each time needs no applier.
+ */
+export class Config extends Settings {
+  /** Absolute path of the configuration file, which CONFIG REWRITE writes. */
+  readonly file: string | undefined
+  /** Somebody configured something. */
+  readonly isConfigured: boolean
+  /** Names set at start that this server does nothing with; for one line in the log. */
+  readonly withoutEffect: readonly string[]
+  readonly #validators: Watch<Validator>[] = []
+  readonly #appliers: Watch<Applier>[] = []
+
+  constructor(loaded: LoadedConfig) {
+    super(loaded.settings, loaded.cwd)
+    this.file = loaded.file
+    this.isConfigured = loaded.isConfigured
+    this.withoutEffect = loaded.withoutEffect
+  }
+
+  /**
+   * Registers a rule over several values. It runs at start ({@link check}) and at every CONFIG SET.
+   *
+   * @param names The directives the rule is about: the error names the one that was set.
+   */
+  addValidator(names: readonly DirectiveName[], call: Validator): void {
+    this.#validators.push({ names, call })
+  }
+
+  /** Registers what puts changes of `names` into force. Appliers are called in the order of registration. */
+  onChange(names: readonly DirectiveName[], call: Applier): void {
+    this.#appliers.push({ names, call })
+  }
+
+  /**
+   * Runs every validator over the values in force.
+   *
+   * @throws {ConfigError} What the first validator that refuses has to say, with the place of the value.
+   */
+  check(): void {
+    for (const { names, call } of this.#validators) {
+      const reason = call(this)
+      if (reason === undefined) continue
+      const written = names.filter((name) => this.source(name).kind !== 'default')
+      const [name = names[0] ?? ''] = written
+      const where = written.map((each) => this.source(each).where).join(', ')
+      throw new ConfigError(where, name, name, reason.replace(/\.$/, ''), 'See docs/directives.md.')
+    }
+  }
+
+  /**
+   * Answers CONFIG GET: names and values. Patterns are globs, in any case; a name without wildcards is answered as it
+   * was typed. Secrets read `(redacted)`.
+   *
+   * @param patterns Byte strings.
+   */
+  get(patterns: readonly string[]): [name: string, value: string][] {
+    return listConfig(this.settings, patterns)
+  }
+
+  /**
+   * Carries out CONFIG SET: all pairs or none.
+   *
+   * @returns Undefined, or the error's text behind `ERR `.
+   */
+  set(pairs: readonly Pair[], client: SetClient = { isLocal: false }): string | undefined {
+    const changes = readPairs(this, this.settings, pairs, client)
+    if (typeof changes === 'string') return changes
+    const candidate = new Map(this.settings)
+    for (const { setting } of changes) candidate.set(setting.directive.name, setting)
+    const view = new Settings(candidate, this.cwd)
+    for (const { names, call } of this.#validators) {
+      const reason = call(view)
+      if (reason !== undefined) return setError(blamed(changes, names), reason)
+    }
+    return this.#apply(candidate, changes)
+  }
+
+  /**
+   * Answers the text that CONFIG REWRITE puts in the place of `fileText`.
+   *
+   * @param users The rules of each user behind the word `user`, as ACL LIST has them; empty with an `aclfile`.
+   */
+  rewrite(fileText: string, users: readonly string[]): string {
+    return rewriteConfig(fileText, this.settings, users)
+  }
+
+  #apply(candidate: SettingMap, changes: readonly Change[]): string | undefined {
+    const before = this.settings
+    const changed = changedNames(before, changes)
+    this.settings = candidate
+    const called: Watch<Applier>[] = []
+    for (const applier of this.#appliers) {
+      if (!applier.names.some((name) => changed.has(name))) continue
+      called.push(applier)
+      const reason = applier.call(this, changed)
+      if (reason === undefined) continue
+      this.settings = before
+      for (const { call } of called.toReversed()) call(this, changed)
+      return setError(blamed(changes, applier.names), reason)
+    }
+    return undefined
+  }
+}
+
+/** The pair to name in an error: the first about one of `names`, else the first. */
+function blamed(changes: readonly Change[], names: readonly DirectiveName[]): string {
+  const about = changes.find(({ setting }) => names.some((name) => name === setting.directive.name))
+  return (about ?? changes[0])?.typed ?? ''
+}
+
+function changedNames(before: SettingMap, changes: readonly Change[]): ReadonlySet<DirectiveName> {
+  const isNew = ({ directive, text }: Setting): boolean =>
+    directive.volatile === true || before.get(directive.name)?.text !== text
+  const names = changes
+    .filter(({ setting }) => isNew(setting))
+    .map(({ setting }) => setting.directive.name)
+  return new Set(names as DirectiveName[])
+}

@@ -1,0 +1,110 @@
+import {
+  AT_START,
+  INT_MAX,
+  LONG_MAX,
+  UINT_MAX,
+  boolean,
+  bufferLimits,
+  choice,
+  integer,
+  list,
+  memory,
+  memoryOrPercent,
+  octal,
+  seconds,
+  string,
+} from '../spec.ts'
+
+const PORT = [0, 65_535] as const
+const ONE_MEBIBYTE = 1_048_576
+
+/** RESP over TCP and Unix sockets: who listens where. */
+export const LISTENERS = {
+  port: integer(6380, PORT, 'TCP port for RESP; 0 turns the listener off.', AT_START),
+  bind: list(
+    '127.0.0.1 -::1',
+    'Addresses for RESP; one behind `-` may be missing, `*` is all.',
+    AT_START,
+  ),
+  unixsocket: string('', 'Path of a Unix socket for RESP; empty is none.', AT_START),
+  unixsocketperm: octal(
+    '0',
+    [0, 0o777],
+    'Permissions of the Unix socket, octal; 0 leaves the umask.',
+    AT_START,
+  ),
+  'tcp-backlog': integer(511, [0, INT_MAX], 'Connections that may wait to be accepted.', AT_START),
+  'protected-mode': boolean(
+    'yes',
+    'While the default user has no password, answer loopback connections only.',
+  ),
+  'tcp-keepalive': seconds(300, 'Idle time before the kernel probes a RESP connection; 0 is off.'),
+  timeout: seconds(
+    0,
+    'Idle time after which a RESP client without subscriptions is closed; 0 is never.',
+  ),
+  maxclients: integer(10_000, [1, UINT_MAX], 'Connections over all listeners.', {
+    unit: 'connections',
+  }),
+}
+
+/** TLS for the RESP listener and, with `http-tls`, the HTTP listeners. */
+export const TLS = {
+  'tls-port': integer(0, PORT, 'TCP port for RESP over TLS; 0 turns the listener off.', AT_START),
+  'tls-cert-file': string('', 'Certificate chain (PEM).', { volatile: true }),
+  'tls-key-file': string('', 'Private key of the certificate (PEM).', { volatile: true }),
+  'tls-key-file-pass': string('', 'Passphrase of the private key.', { sensitive: true }),
+  'tls-ca-cert-file': string('', 'Authorities that client certificates must come from (PEM).', {
+    volatile: true,
+  }),
+  'tls-auth-clients': choice(
+    'yes',
+    ['no', 'yes', 'optional'],
+    'Whether a TLS client must present a certificate.',
+  ),
+  'tls-protocols': list('', 'TLS versions, of `TLSv1.2 TLSv1.3`; empty is both.'),
+  'tls-ciphers': string('', 'Ciphers for TLS 1.2, in OpenSSL notation; empty is the default list.'),
+  'tls-ciphersuites': string('', 'Cipher suites for TLS 1.3; empty is the default list.'),
+  'tls-prefer-server-ciphers': boolean('no', "Choose by the server's order of ciphers."),
+}
+
+/** Limits that Redis has, with its defaults; the stricter ones for TCP are off. */
+export const LIMITS = {
+  'proto-max-bulk-len': memory('512mb', 'Largest argument of a command.', {
+    range: [ONE_MEBIBYTE, LONG_MAX],
+  }),
+  'client-query-buffer-limit': memory(
+    '1gb',
+    'Unparsed input and queued commands that one client may hold.',
+    {
+      range: [ONE_MEBIBYTE, LONG_MAX],
+    },
+  ),
+  'client-output-buffer-limit': bufferLimits(
+    'normal 0 0 0 replica 256mb 64mb 60 pubsub 32mb 8mb 60 websocket 1mb 256kb 10',
+    'Output a client may leave unread: class, hard limit, soft limit, seconds above soft; 0 is none.',
+  ),
+  'maxmemory-clients': memoryOrPercent(
+    '0',
+    'Memory of all clients, above which the largest are closed; 0 is none.',
+  ),
+  maxmemory: memory('0', 'Base of percentages in `maxmemory-clients`; limits nothing else.'),
+  'min-string-size-avoid-copy-reply': memory(
+    '16kb',
+    'Payloads from this size on are shared among subscribers, smaller ones are copied together.',
+  ),
+  'tcp-max-subscriptions': integer(
+    0,
+    [0, INT_MAX],
+    'Channels and shard channels per TCP client; 0 is no limit.',
+  ),
+  'tcp-max-patterns': integer(0, [0, INT_MAX], 'Patterns per TCP client; 0 is no limit.'),
+  'tcp-max-channel-length': memory('0', 'Longest channel name of a TCP client; 0 is no limit.'),
+  'tcp-max-pattern-length': memory('0', 'Longest pattern of a TCP client; 0 is no limit.'),
+  'tcp-max-connections-per-ip': integer(
+    0,
+    [0, INT_MAX],
+    'TCP connections per address; 0 is no limit.',
+  ),
+  'tcp-auth-timeout': seconds(0, 'Time a TCP client has to log in, where it must; 0 is no limit.'),
+}

@@ -1,0 +1,105 @@
+import {
+  AT_START,
+  INT_MAX,
+  boolean,
+  choice,
+  integer,
+  list,
+  memory,
+  seconds,
+  string,
+} from '../spec.ts'
+
+const PORT = [0, 65_535] as const
+
+/** The public HTTP listener (WebSocket and the page) and the administrators' one. */
+export const HTTP = {
+  'http-port': integer(8080, PORT, 'Port of the public HTTP listener; 0 turns it off.', AT_START),
+  'http-bind': list('127.0.0.1', 'Addresses of the public HTTP listener.', AT_START),
+  'http-tls': boolean(
+    'no',
+    'Serve HTTP over TLS, with the certificate of `tls-cert-file`.',
+    AT_START,
+  ),
+  'admin-port': integer(
+    8081,
+    PORT,
+    'Port of the console, `/metrics`, `/livez` and `/readyz`; 0 is off.',
+    AT_START,
+  ),
+  'admin-bind': list('127.0.0.1', "Addresses of the administrators' listener.", AT_START),
+  'admin-hosts': list(
+    '',
+    "Host values the administrators' listener answers, beside localhost and its addresses.",
+  ),
+  'trusted-proxies': list(
+    '',
+    'Addresses (CIDR) whose X-Forwarded-For and X-Forwarded-Host count.',
+    AT_START,
+  ),
+}
+
+/** WebSocket: who may connect, and how much one connection may ask for. */
+export const WEBSOCKET = {
+  'ws-path': string('/ws', 'Path of the WebSocket on both HTTP listeners.', {
+    ...AT_START,
+    check: ([path]) =>
+      path?.startsWith('/') ? undefined : 'argument must be a path that starts with /',
+  }),
+  'ws-allowed-origins': list(
+    '',
+    'Origins that may connect, exact, or `*`; empty is the same origin only.',
+  ),
+  'ws-password-auth': boolean('no', 'Let ACL users with a password log in on the public listener.'),
+  'ws-token-cookie': string(
+    '',
+    'Cookie that may hold a token; needs `ws-allowed-origins` without `*`.',
+  ),
+  'ws-token-query': boolean('no', 'Take a token from the query string, where proxies log it.'),
+  'auth-timeout': seconds(5, 'Time a WebSocket has to log in before it is closed with 4408.', {
+    min: 1,
+  }),
+  'ws-revocation': choice(
+    'close',
+    ['close', 'unsubscribe'],
+    'What a lost permission does to a WebSocket.',
+  ),
+  'ws-ping-interval': seconds(25, 'Time between pings, varied by 20 % either way; 0 is never.'),
+  'ws-pong-timeout': seconds(10, 'Time a peer has to answer a ping.', { min: 1 }),
+  'ws-permessage-deflate': boolean(
+    'no',
+    'Offer compression; it costs about 100 kB a connection.',
+    AT_START,
+  ),
+  'ws-max-payload': memory('64kb', 'Largest message, and largest command, from a WebSocket.', {
+    range: [1024, INT_MAX],
+  }),
+  'ws-max-arguments': integer(128, [8, INT_MAX], 'Arguments of one command from a WebSocket.'),
+  'ws-max-message-out': memory(
+    '16mb',
+    'Larger messages are not delivered to WebSockets; 0 is no limit.',
+  ),
+  'ws-max-subscriptions': integer(
+    256,
+    [0, INT_MAX],
+    'Channels and shard channels per WebSocket; 0 is no limit.',
+  ),
+  'ws-max-patterns': integer(16, [0, INT_MAX], 'Patterns per WebSocket; 0 is no limit.'),
+  'ws-max-pattern-length': memory('512', 'Longest pattern from a WebSocket; 0 is no limit.'),
+  'ws-max-connections-per-ip': integer(
+    0,
+    [0, INT_MAX],
+    'WebSockets per address (IPv6: per /64); 0 is no limit.',
+  ),
+  'ws-max-connections-per-user': integer(
+    0,
+    [0, INT_MAX],
+    'WebSockets per user name; 0 is no limit.',
+  ),
+  'ws-command-rate': integer(0, [0, INT_MAX], 'Commands per WebSocket; 0 is no limit.', {
+    unit: 'per second',
+  }),
+  'ws-publish-rate': integer(0, [0, INT_MAX], 'Messages published per WebSocket; 0 is no limit.', {
+    unit: 'per second',
+  }),
+}

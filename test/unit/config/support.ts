@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { ConfigError } from '../../../server/config/config-error.ts'
+import { loadConfig } from '../../../server/config/load.ts'
+import type { LoadInput } from '../../../server/config/load.ts'
+import { Config } from '../../../server/config/store.ts'
+
+/** A folder with files, gone when the test is over. */
+export function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'respcast-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(folder, name), text, 'latin1')
+  return folder
+}
+
+/** The configuration that sources give; nothing but defaults without any. */
+export function configOf(input: Partial<LoadInput> = {}): Config {
+  return new Config(loadConfig({ argv: [], env: {}, cwd: '/', ...input }))
+}
+
+/** The configuration that a file with this text gives. */
+export function configOfFile(
+  text: string,
+  argv: readonly string[] = [],
+  env: LoadInput['env'] = {},
+): Config {
+  return configOf({
+    argv: ['respcast.conf', ...argv],
+    env,
+    cwd: folderWith({ 'respcast.conf': text }),
+  })
+}
+
+/** The error with which loading fails. */
+export function failureOf(load: () => unknown): ConfigError {
+  try {
+    load()
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  throw new Error('the configuration was accepted')
+}
