@@ -1,0 +1,282 @@
+import type { Subscriber, SubscriberSegment } from '../pubsub/subscriber.ts'
+import { Subscriptions } from '../pubsub/subscriptions.ts'
+import type { Protocol, ReplyWriter } from '../resp/reply-writer.ts'
+import type { Request } from '../resp/request.ts'
+import { PEER_CLOSED, type CloseCause } from './close-cause.ts'
+import type { Identity } from './identity.ts'
+import { OutputLimiter, type ClientLimits, type LimitClass, type OutputLimit } from './limits.ts'
+import { OutputQueue } from './output-queue.ts'
+import type { Sink } from './sink.ts'
+
+/** How a client is connected. */
+export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket'
+
+/** A command waiting for EXEC. */
+export interface QueuedCommand<Spec> {
+  readonly spec: Spec
+  readonly request: Request
+}
+
+/** The commands between MULTI and EXEC. */
+export interface Transaction<Spec> {
+  readonly queue: QueuedCommand<Spec>[]
+  /** A command was refused: EXEC will fail. */
+  dirty: boolean
+}
+
+/** Of which connection, from where. */
+export interface ClientOrigin {
+  readonly id: number
+  readonly transport: TransportName
+  /** `ip:port`, `[ip]:port` or `path:0`. */
+  readonly address: string
+  readonly localAddress: string
+  /** Which listener accepted it. */
+  readonly listener: 'resp' | 'public' | 'admin'
+  /** The browser's Origin header. */
+  readonly origin: string | undefined
+  /** Monotonic milliseconds. */
+  readonly connectedMs: number
+}
+
+/** What a client asks of those who keep all clients. */
+export interface ClientHost {
+  /** The client has something to send: call {@link Client.flush} at the end of the turn. */
+  wantsFlush(client: Client): void
+  /** The client has just been closed and has to be forgotten everywhere. */
+  closed(client: Client, cause: CloseCause): void
+  /** The socket of a closed client is gone. */
+  gone(client: Client): void
+}
+
+/** Bytes of one write; what is behind it can still be dropped. */
+const MOST_BYTES_IN_FLIGHT = 262_144
+
+/** CLIENT REPLY. */
+export type ReplyMode = 'on' | 'off' | 'skip-next' | 'skip-this'
+
+/**
+ * One connection's state, the same for TCP and WebSocket: who it is, what it listens to, what it has still to be sent.
+ *
+ * Once `closed` is set nothing more is executed for it and nothing reaches it, whatever its socket still does.
+ */
+export class Client implements Subscriber {
+  readonly origin: ClientOrigin
+  readonly limits: ClientLimits
+  readonly subscriptions = new Subscriptions()
+
+  protocol: Protocol
+  identity: Identity
+  /** Logged in, or the default user needed no password when the connection was made. */
+  authenticated = false
+  /** Counts logins: an answer that arrives for an older one is void. */
+  authEpoch = 0
+  /** Counts deadlines for logging in: an older one is void. */
+  deadlineEpoch = 0
+  name = ''
+  libraryName = ''
+  libraryVersion = ''
+  database = 0
+  replyMode: ReplyMode = 'on'
+  transaction: Transaction<unknown> | undefined
+  accepts: ((channel: string) => boolean) | undefined
+  /** Full name of the last command. */
+  lastCommand = ''
+  /** Monotonic milliseconds of the last byte in or out. */
+  lastInteractionMs: number
+  bytesIn = 0
+  bytesOut = 0
+  /** Bytes received that are not part of a finished request. */
+  queryBytes = 0
+  commands = 0
+  noEvict = false
+  noTouch = false
+  /** The soft clock of its output limit. */
+  readonly limiter = new OutputLimiter()
+
+  readonly #sink: Sink
+  readonly #host: ClientHost
+  readonly #output = new OutputQueue<Subscriber>()
+  /** Pushes to itself while its own command runs: they follow the reply. */
+  #ownPushes: OutputQueue<Subscriber> | undefined
+  #executing = false
+  #dirty = false
+  #blocked = false
+  #cause: CloseCause | undefined
+
+  constructor(
+    origin: ClientOrigin,
+    identity: Identity,
+    protocol: Protocol,
+    limits: ClientLimits,
+    sink: Sink,
+    host: ClientHost,
+  ) {
+    this.origin = origin
+    this.identity = identity
+    this.protocol = protocol
+    this.limits = limits
+    this.lastInteractionMs = origin.connectedMs
+    this.#sink = sink
+    this.#host = host
+  }
+
+  get id(): number {
+    return this.origin.id
+  }
+
+  get isWebSocket(): boolean {
+    return this.origin.transport === 'websocket'
+  }
+
+  get closed(): boolean {
+    return this.#cause !== undefined
+  }
+
+  get closeCause(): CloseCause | undefined {
+    return this.#cause
+  }
+
+  get maxMessageBytes(): number {
+    return this.limits.maxMessageBytes
+  }
+
+  /** Whether the kernel has not taken the last write yet. */
+  get isBlocked(): boolean {
+    return this.#blocked
+  }
+
+  /** Bytes that wait for this client here and in its socket, the kernel's own buffer left out. */
+  get heldBytes(): number {
+    return this.#output.heldBytes + this.#sink.pendingBytes
+  }
+
+  /** Number of pieces waiting: CLIENT LIST's `oll`. */
+  get outputItems(): number {
+    return this.#output.itemCount
+  }
+
+  /** The class of `client-output-buffer-limit` that holds now. */
+  get limitClass(): LimitClass {
+    if (this.isWebSocket) return 'websocket'
+    return this.subscriptions.any ? 'pubsub' : 'normal'
+  }
+
+  attach(segment: SubscriberSegment, start: number): void {
+    if (this.#cause) return
+    this.#pushTarget().attach(this, segment, start)
+    this.#wantFlush()
+  }
+
+  deliver(segment: SubscriberSegment, start: number, end: number): void {
+    if (this.#cause) return
+    this.#pushTarget().deliver(this, segment, start, end)
+    this.#wantFlush()
+  }
+
+  /** Sends a push of its own, in one whole frame. */
+  push(frame: Buffer): void {
+    if (this.#cause) return
+    this.#pushTarget().append(this, frame, 0, frame.length)
+    this.#wantFlush()
+  }
+
+  /** From here to {@link finishCommand} pushes to this client are held back behind its reply. */
+  startCommand(): void {
+    this.#executing = true
+    this.#output.closeTail(this)
+  }
+
+  /** Sends the reply that `writer` holds, then the pushes that the command caused. */
+  finishCommand(writer: ReplyWriter): void {
+    this.#executing = false
+    if (this.#cause === PEER_CLOSED) return
+    if (writer.end > writer.start) {
+      this.#output.append(this, writer.buffer, writer.start, writer.end)
+      this.#wantFlush()
+    }
+    const own = this.#ownPushes
+    if (own && !own.isEmpty) {
+      this.#output.moveFrom(this, own)
+      this.#wantFlush()
+    }
+  }
+
+  /**
+   * Writes what waits, as far as the kernel takes it. Called by the flusher at the end of a turn.
+   *
+   * @param nowMs Monotonic milliseconds.
+   */
+  flush(nowMs: number): void {
+    this.#dirty = false
+    while (!this.#blocked && !this.#output.isEmpty) {
+      const write = this.#output.take(MOST_BYTES_IN_FLIGHT, this.#sink.framed)
+      this.bytesOut += write.length
+      this.lastInteractionMs = nowMs
+      if (!this.#sink.write(write.buffers)) this.#blocked = true
+    }
+    if (this.#cause && this.#output.isEmpty) this.#sink.end(this.#cause.close)
+  }
+
+  /** The kernel took the last write: go on at the end of this turn. */
+  onWritable(): void {
+    this.#blocked = false
+    if (!this.#output.isEmpty) this.#wantFlush()
+  }
+
+  /**
+   * Ends the connection. From now on nothing is executed for it and nothing is delivered to it.
+   *
+   * A client that ends itself by its own command still gets that command's reply.
+   *
+   * @param lastPush A frame that a WebSocket is still sent, whatever else is dropped.
+   */
+  close(cause: CloseCause, lastPush?: Buffer): void {
+    if (this.#cause) return
+    this.#cause = cause
+    this.transaction = undefined
+    this.#ownPushes = undefined
+    if (cause.output === 'drop') this.#output.clear()
+    else this.#output.closeTail(this)
+    if (lastPush && this.isWebSocket) {
+      this.#pushTarget().append(this, lastPush, 0, lastPush.length)
+    }
+    this.#host.closed(this, cause)
+    const atOnce = cause.output === 'drop' && !this.isWebSocket && !this.#executing
+    if (atOnce || cause === PEER_CLOSED) this.#sink.terminate()
+    else this.#wantFlush()
+  }
+
+  /** The socket is gone. */
+  peerClosed(): void {
+    this.close(PEER_CLOSED)
+    this.#host.gone(this)
+  }
+
+  /** Stops reading from the socket while a command waits for its answer. */
+  pause(): void {
+    this.#sink.pause()
+  }
+
+  resume(): void {
+    this.#sink.resume()
+  }
+
+  /** Ends the socket without the closing handshake; for those that do not finish a {@link close}. */
+  terminate(): void {
+    this.#output.clear()
+    this.#sink.terminate()
+  }
+
+  #pushTarget(): OutputQueue<Subscriber> {
+    if (!this.#executing) return this.#output
+    this.#ownPushes ??= new OutputQueue<Subscriber>()
+    return this.#ownPushes
+  }
+
+  #wantFlush(): void {
+    if (this.#dirty) return
+    this.#dirty = true
+    this.#host.wantsFlush(this)
+  }
+}

@@ -1,0 +1,119 @@
+import type { Clock } from '../clock.ts'
+import type { Client, ClientHost } from './client.ts'
+import { PEER_CLOSED, type CloseCause } from './close-cause.ts'
+import type { Identity } from './identity.ts'
+
+/** How long a closed client's socket may take to send what is left and to shake hands, in ms. */
+const LINGER_MS = 2_000
+
+/** Told that a client is closed, before its socket is. */
+export type ClosedListener = (client: Client, cause: CloseCause) => void
+
+/** All clients there are, in the order in which they connected, and by the name of their user. */
+export class ClientTable implements ClientHost {
+  readonly #clock: Clock
+  readonly #flush: (client: Client) => void
+  readonly #byId = new Map<number, Client>()
+  readonly #byUser = new Map<string, Set<Client>>()
+  readonly #closedListeners: ClosedListener[] = []
+  /** Closed clients whose socket is still there. */
+  readonly #leaving = new Set<Client>()
+  #whenDrained: (() => void)[] = []
+  #nextId = 1
+
+  /** @param flush Has a client written at the end of the turn. */
+  constructor(clock: Clock, flush: (client: Client) => void) {
+    this.#clock = clock
+    this.#flush = flush
+  }
+
+  /** Clients that are connected and not being closed. */
+  get size(): number {
+    return this.#byId.size
+  }
+
+  /** The id for the next connection; never given twice. */
+  takeId(): number {
+    return this.#nextId++
+  }
+
+  add(client: Client): void {
+    this.#byId.set(client.id, client)
+    this.#index(client)
+  }
+
+  get(id: number): Client | undefined {
+    return this.#byId.get(id)
+  }
+
+  all(): IterableIterator<Client> {
+    return this.#byId.values()
+  }
+
+  /** Clients that are logged in (or would be) as a user, by its byte string. */
+  ofUser(name: string): ReadonlySet<Client> {
+    return this.#byUser.get(name) ?? NOBODY
+  }
+
+  /** Names of the users that somebody is connected as. */
+  userNames(): IterableIterator<string> {
+    return this.#byUser.keys()
+  }
+
+  /** Makes a client somebody else. */
+  setIdentity(client: Client, identity: Identity): void {
+    if (client.closed) return
+    this.#unindex(client)
+    client.identity = identity
+    this.#index(client)
+  }
+
+  /** Adds a listener for closed clients; they are called in the order in which they were added. */
+  onClosed(listener: ClosedListener): void {
+    this.#closedListeners.push(listener)
+  }
+
+  wantsFlush(client: Client): void {
+    this.#flush(client)
+  }
+
+  closed(client: Client, cause: CloseCause): void {
+    this.#byId.delete(client.id)
+    this.#unindex(client)
+    this.#leaving.add(client)
+    for (const listener of this.#closedListeners) listener(client, cause)
+    if (cause !== PEER_CLOSED) this.#clock.after(LINGER_MS, () => this.#hurry(client))
+  }
+
+  gone(client: Client): void {
+    this.#leaving.delete(client)
+    if (this.#leaving.size > 0) return
+    for (const resolve of this.#whenDrained.splice(0)) resolve()
+  }
+
+  /** Settles once every closed client's socket is gone. */
+  drained(): Promise<void> {
+    if (this.#leaving.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#whenDrained.push(resolve))
+  }
+
+  #hurry(client: Client): void {
+    if (this.#leaving.has(client)) client.terminate()
+  }
+
+  #index(client: Client): void {
+    const { name } = client.identity.user
+    const clients = this.#byUser.get(name)
+    if (clients) clients.add(client)
+    else this.#byUser.set(name, new Set([client]))
+  }
+
+  #unindex(client: Client): void {
+    const { name } = client.identity.user
+    const clients = this.#byUser.get(name)
+    clients?.delete(client)
+    if (clients?.size === 0) this.#byUser.delete(name)
+  }
+}
+
+const NOBODY: ReadonlySet<Client> = new Set()

@@ -1,0 +1,182 @@
+import { messagePrefix, type MessageKind } from '../resp/push.ts'
+import type { Protocol } from '../resp/reply-writer.ts'
+import { Segment } from '../resp/segment.ts'
+import type { Subscriber, SubscriberSegment } from './subscriber.ts'
+
+/** How messages are put together; shared by the whole registry and changed at run time. */
+export interface DeliveryOptions {
+  /** Payloads of at least so many bytes are referenced, not copied: `min-string-size-avoid-copy-reply`. */
+  shareBytes: number
+}
+
+/** The subscribers of one name in one protocol, and the segment that they share in this turn. */
+class Group {
+  readonly plain = new Set<Subscriber>()
+  /** Those under a deny overlay, asked at each message. */
+  readonly filtered = new Set<Subscriber>()
+  open: SubscriberSegment | undefined
+  #prefix: Buffer | undefined
+
+  prefix(protocol: Protocol, kind: MessageKind, name: string): Buffer {
+    this.#prefix ??= messagePrefix(protocol, kind, name)
+    return this.#prefix
+  }
+}
+
+/**
+ * One channel, shard channel or pattern and who is subscribed to it.
+ *
+ * A message is encoded once for each protocol that is needed. Within a turn it is appended to the segment that the
+ * group's subscribers share; only those are visited whose output does not already end in it.
+ */
+export class Entry {
+  readonly name: string
+  readonly #kind: MessageKind
+  #resp2: Group | undefined
+  #resp3: Group | undefined
+
+  /** @param name Channel or pattern as a byte string. */
+  constructor(kind: MessageKind, name: string) {
+    this.#kind = kind
+    this.name = name
+  }
+
+  /** Number of subscribers. */
+  get size(): number {
+    return groupSize(this.#resp2) + groupSize(this.#resp3)
+  }
+
+  add(subscriber: Subscriber): void {
+    const group = this.#group(subscriber.protocol)
+    if (subscriber.accepts) {
+      group.filtered.add(subscriber)
+    } else {
+      group.plain.add(subscriber)
+      group.open?.detached.push(subscriber)
+    }
+  }
+
+  delete(subscriber: Subscriber): void {
+    for (const group of [this.#resp2, this.#resp3]) {
+      group?.plain.delete(subscriber)
+      group?.filtered.delete(subscriber)
+    }
+    if (this.#resp2 && groupSize(this.#resp2) === 0) this.#resp2 = undefined
+    if (this.#resp3 && groupSize(this.#resp3) === 0) this.#resp3 = undefined
+  }
+
+  /**
+   * Gives one message to every subscriber.
+   *
+   * @param key The channel as a byte string.
+   * @param channel Its bytes, which a pattern's subscribers are told.
+   * @returns How many subscribers it was given to.
+   */
+  deliver(
+    key: string,
+    channel: Buffer,
+    payload: Buffer,
+    options: DeliveryOptions,
+    turn: Turn,
+  ): number {
+    let receivers = 0
+    if (this.#resp3)
+      receivers += this.#deliver(3, this.#resp3, key, channel, payload, options, turn)
+    if (this.#resp2)
+      receivers += this.#deliver(2, this.#resp2, key, channel, payload, options, turn)
+    return receivers
+  }
+
+  #deliver(
+    protocol: Protocol,
+    group: Group,
+    key: string,
+    channel: Buffer,
+    payload: Buffer,
+    options: DeliveryOptions,
+    turn: Turn,
+  ): number {
+    const prefix = group.prefix(protocol, this.#kind, this.name)
+    const named = this.#kind === 'pmessage' ? channel : undefined
+    if (payload.length > turn.smallestMaxMessageBytes) {
+      return deliverLarge(group, prefix, named, key, payload, options)
+    }
+    let segment = group.open
+    let start = 0
+    if (segment) {
+      start = segment.length
+      segment.append(prefix, named, payload, options.shareBytes)
+      if (segment.detached.length > 0) attachAgain(group, segment, start)
+    } else {
+      segment = new Segment<Subscriber>()
+      segment.append(prefix, named, payload, options.shareBytes)
+      group.open = segment
+      turn.opened.push(group)
+      for (const subscriber of group.plain) subscriber.attach(segment, 0)
+    }
+    if (group.filtered.size === 0) return group.plain.size
+    return group.plain.size + deliverFiltered(group, key, segment, start)
+  }
+
+  #group(protocol: Protocol): Group {
+    if (protocol === 2) return (this.#resp2 ??= new Group())
+    return (this.#resp3 ??= new Group())
+  }
+}
+
+/** What is open until the end of the turn. */
+export interface Turn {
+  readonly opened: { open: SubscriberSegment | undefined }[]
+  /** Payloads up to this size are taken by every subscriber there is. */
+  smallestMaxMessageBytes: number
+}
+
+function groupSize(group: Group | undefined): number {
+  return group === undefined ? 0 : group.plain.size + group.filtered.size
+}
+
+function attachAgain(group: Group, segment: SubscriberSegment, start: number): void {
+  // Emptied first: attaching may close another share of this very segment.
+  const detached = segment.detached.splice(0)
+  for (const subscriber of detached) {
+    if (group.plain.has(subscriber)) subscriber.attach(segment, start)
+  }
+}
+
+function deliverFiltered(
+  group: Group,
+  key: string,
+  segment: SubscriberSegment,
+  start: number,
+): number {
+  let receivers = 0
+  for (const subscriber of group.filtered) {
+    if (!subscriber.accepts?.(key)) continue
+    subscriber.deliver(segment, start, segment.length)
+    receivers++
+  }
+  return receivers
+}
+
+/** A message that some do not take travels in a segment of its own and is handed out one by one. */
+function deliverLarge(
+  group: Group,
+  prefix: Buffer,
+  named: Buffer | undefined,
+  key: string,
+  payload: Buffer,
+  options: DeliveryOptions,
+): number {
+  const segment: SubscriberSegment = new Segment<Subscriber>()
+  segment.append(prefix, named, payload, options.shareBytes)
+  let receivers = 0
+  for (const subscribers of [group.plain, group.filtered]) {
+    for (const subscriber of subscribers) {
+      if (payload.length > subscriber.maxMessageBytes) continue
+      if (subscriber.accepts && !subscriber.accepts(key)) continue
+      subscriber.deliver(segment, 0, segment.length)
+      receivers++
+    }
+  }
+  return receivers
+}

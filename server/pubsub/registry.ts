@@ -1,0 +1,169 @@
+import { Entry, type DeliveryOptions, type Turn } from './entry.ts'
+import { PatternIndex, type PatternEntry } from './pattern-index.ts'
+import type { Subscriber } from './subscriber.ts'
+import type { Space } from './subscriptions.ts'
+
+/** The spaces one can publish in. */
+export type PublishSpace = 'channel' | 'shard'
+
+const SPACES: readonly Space[] = ['channel', 'pattern', 'shard']
+
+/**
+ * Who listens to what: forward indexes from name to subscribers, kept in step with each subscriber's own
+ * {@link Subscriber.subscriptions}. Nothing is stored for anybody who is not there.
+ *
+ * Global and shard channels are two tables under one implementation. Entries disappear with their last subscriber,
+ * else abandoned names would pile up.
+ */
+export class Registry {
+  readonly options: DeliveryOptions
+  readonly #channels = new Map<string, Entry>()
+  readonly #shards = new Map<string, Entry>()
+  readonly #patterns = new PatternIndex()
+  readonly #turn: Turn = { opened: [], smallestMaxMessageBytes: Number.POSITIVE_INFINITY }
+  #subscribers = 0
+
+  constructor(options: DeliveryOptions) {
+    this.options = options
+  }
+
+  /** Subscribers with at least one subscription: INFO's `pubsub_clients`. */
+  get subscriberCount(): number {
+    return this.#subscribers
+  }
+
+  /** Distinct patterns: PUBSUB NUMPAT. */
+  get patternCount(): number {
+    return this.#patterns.size
+  }
+
+  /** Channels with at least one exact subscriber. */
+  channelCount(space: PublishSpace): number {
+    return this.#table(space).size
+  }
+
+  /** Their names (byte strings), in the order in which they came: PUBSUB CHANNELS and SHARDCHANNELS. */
+  channelNames(space: PublishSpace): IterableIterator<string> {
+    return this.#table(space).keys()
+  }
+
+  /** Subscribers of a name: PUBSUB NUMSUB and SHARDNUMSUB; for a pattern those of the pattern itself. */
+  countOf(space: Space, name: string): number {
+    const entry = space === 'pattern' ? this.#patterns.get(name) : this.#table(space).get(name)
+    return entry?.size ?? 0
+  }
+
+  /** Patterns and how many subscribe to each. */
+  *patternCounts(): IterableIterator<[pattern: string, subscribers: number]> {
+    for (const entry of this.#patterns.entries()) yield [entry.name, entry.size]
+  }
+
+  /**
+   * SUBSCRIBE, PSUBSCRIBE or SSUBSCRIBE of one name.
+   *
+   * @param name Byte string.
+   * @param owner The user (byte string) whose permissions allowed it.
+   * @returns False where the subscription was there already.
+   */
+  subscribe(space: Space, subscriber: Subscriber, name: string, owner: string): boolean {
+    const before = subscriber.subscriptions.any
+    if (!subscriber.subscriptions.add(space, name, owner)) return false
+    if (!before) this.#subscribers++
+    if (subscriber.maxMessageBytes < this.#turn.smallestMaxMessageBytes) {
+      this.#turn.smallestMaxMessageBytes = subscriber.maxMessageBytes
+    }
+    this.#entry(space, name).add(subscriber)
+    return true
+  }
+
+  /** The inverse of {@link subscribe}. @returns False where there was no such subscription. */
+  unsubscribe(space: Space, subscriber: Subscriber, name: string): boolean {
+    if (!subscriber.subscriptions.delete(space, name)) return false
+    if (!subscriber.subscriptions.any) this.#subscribers--
+    this.#leave(space, subscriber, name)
+    return true
+  }
+
+  /** Ends every subscription of a subscriber, at the cost of those alone. Nobody is told. */
+  unsubscribeAll(subscriber: Subscriber): void {
+    for (const space of SPACES) {
+      for (const name of [...subscriber.subscriptions.names(space).keys()]) {
+        this.unsubscribe(space, subscriber, name)
+      }
+    }
+  }
+
+  /**
+   * Runs a change of what decides where a subscriber stands (its protocol, its deny overlay) and moves its
+   * subscriptions along. What was delivered before stays as it was encoded.
+   */
+  regroup(subscriber: Subscriber, change: () => void): void {
+    if (!subscriber.subscriptions.any) {
+      change()
+      return
+    }
+    const entries: Entry[] = []
+    for (const space of SPACES) {
+      for (const name of subscriber.subscriptions.names(space).keys()) {
+        entries.push(this.#entry(space, name))
+      }
+    }
+    for (const entry of entries) entry.delete(subscriber)
+    change()
+    for (const entry of entries) entry.add(subscriber)
+  }
+
+  /**
+   * Delivers a message to those who are subscribed now. At most once; nobody else will ever get it.
+   *
+   * @param key The channel as a byte string.
+   * @param channel The same in bytes.
+   * @param payload Kept by reference if it is large: the caller never changes it.
+   * @returns Deliveries: exact subscribers, and for global channels one for each pattern of each subscriber.
+   */
+  publish(space: PublishSpace, key: string, channel: Buffer, payload: Buffer): number {
+    const exact = this.#table(space).get(key)
+    let receivers = exact ? exact.deliver(key, channel, payload, this.options, this.#turn) : 0
+    if (space === 'channel' && this.#patterns.size > 0) {
+      for (const entry of this.#patterns.matching(key)) {
+        receivers += entry.deliver(key, channel, payload, this.options, this.#turn)
+      }
+    }
+    return receivers
+  }
+
+  /** Closes the segments of this turn: what is published next starts new ones. */
+  endTurn(): void {
+    const opened = this.#turn.opened
+    for (const group of opened) group.open = undefined
+    opened.length = 0
+  }
+
+  #table(space: PublishSpace): Map<string, Entry> {
+    return space === 'channel' ? this.#channels : this.#shards
+  }
+
+  #entry(space: Space, name: string): Entry {
+    if (space === 'pattern') return this.#patterns.get(name) ?? this.#patterns.add(name)
+    const table = this.#table(space)
+    let entry = table.get(name)
+    if (!entry) {
+      entry = new Entry(space === 'shard' ? 'smessage' : 'message', name)
+      table.set(name, entry)
+    }
+    return entry
+  }
+
+  #leave(space: Space, subscriber: Subscriber, name: string): void {
+    if (space === 'pattern') {
+      const entry = this.#patterns.get(name) as PatternEntry
+      entry.delete(subscriber)
+      if (entry.size === 0) this.#patterns.delete(entry)
+      return
+    }
+    const table = this.#table(space)
+    const entry = table.get(name) as Entry
+    entry.delete(subscriber)
+    if (entry.size === 0) table.delete(name)
+  }
+}

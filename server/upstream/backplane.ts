@@ -1,0 +1,24 @@
+import type { PublishSpace } from '../pubsub/registry.ts'
+
+/**
+ * Carries messages between gateways that share an upstream. What an implementation guarantees:
+ *
+ * - At most once: a message reaches each subscriber of each gateway once or, when a link broke, not at all.
+ * - Order: messages that one gateway publishes to one channel arrive everywhere in that order.
+ * - Own messages: a gateway delivers what it publishes to its own subscribers within `publish`, before it returns; they
+ *   do not come back to it.
+ * - The number answered counts deliveries of this gateway only, as PUBLISH in a Redis cluster does.
+ */
+export interface Backplane {
+  /**
+   * Delivers here and hands on to the others.
+   *
+   * @param key The channel as a byte string.
+   * @param channel The same in bytes.
+   * @param payload Never changed afterwards.
+   * @returns Deliveries on this gateway.
+   */
+  publish(space: PublishSpace, key: string, channel: Buffer, payload: Buffer): number
+  /** Whether messages can be handed on now: `/readyz`. */
+  readonly isReady: boolean
+}

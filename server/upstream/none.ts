@@ -1,0 +1,10 @@
+import type { Registry } from '../pubsub/registry.ts'
+import type { Backplane } from './backplane.ts'
+
+/** A gateway that runs alone: whoever is to hear a message is connected here. */
+export function standalone(registry: Registry): Backplane {
+  return {
+    publish: (space, key, channel, payload) => registry.publish(space, key, channel, payload),
+    isReady: true,
+  }
+}
