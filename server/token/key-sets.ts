@@ -1,0 +1,199 @@
+import { createPublicKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { Clock } from '../clock.ts'
+import { RespcastError } from '../errors.ts'
+import { algorithmsOf, SECRET_ALGORITHMS } from './algorithms.ts'
+import { CachedKeySet } from './cached-key-set.ts'
+import type { CacheTimes } from './cached-key-set.ts'
+import { MIN_SECRET_BYTES, pinnedAlgorithms } from './issuer.ts'
+import type { Issuer, PreviousSecret } from './issuer.ts'
+import { fingerprint, MAX_JWKS_BYTES, publicVerificationKey } from './jwks.ts'
+import type { VerificationKey } from './jwks.ts'
+import { fetchText } from './key-fetch.ts'
+import type { Fetch } from './key-fetch.ts'
+import type { KeySet, KeySetListener } from './key-set.ts'
+
+/** Time for one request of a key set URL, first byte to last. */
+const FETCH_TIMEOUT_MS = 5000
+
+/** What a key set is built with. */
+export interface KeySetParts {
+  readonly clock: Clock
+  readonly fetch: Fetch
+  readonly listener: KeySetListener
+  /** Of sets that are loaded again: files and URLs. */
+  readonly times?: CacheTimes
+}
+
+/**
+ * Builds the key set of an issuer. Files with a secret or a PEM key are read here and now; a key set file is read at
+ * `start`, again every few minutes, and when a token names a key that it does not hold.
+ *
+ * @throws RespcastError `ERR_CONFIG` if a file cannot be read, or holds no fitting key.
+ */
+export function createKeySet(issuer: Issuer, parts: KeySetParts): KeySet {
+  const { clock, fetch, listener, times } = parts
+  const source = issuer.keys
+  switch (source.kind) {
+    case 'secret':
+      return new SecretKeySet(source.secret, source.previous, clock)
+    case 'secret-file':
+      return new SecretKeySet(readSecret(source.path), source.previous, clock)
+    case 'public-key-file':
+      return new PublicKeySet(readPublicKey(source.path, pinnedAlgorithms(issuer)))
+    case 'jwks-file':
+      return new JwksFileKeySet(source.path, clock, listener, times)
+    case 'jwks-url': {
+      const bounds = { timeoutMs: FETCH_TIMEOUT_MS, maxBytes: MAX_JWKS_BYTES }
+      const load = (): Promise<string> => fetchText(fetch, source.url, bounds, clock)
+      return new CachedKeySet(load, clock, listener, times)
+    }
+  }
+}
+
+/** A secret, and for a while its predecessor. A `kid` means nothing here. */
+class SecretKeySet implements KeySet {
+  readonly #current: VerificationKey
+  readonly #previous: VerificationKey | undefined
+  readonly #previousUntilMs: number
+  readonly #clock: Clock
+
+  constructor(secret: Uint8Array, previous: PreviousSecret | undefined, clock: Clock) {
+    this.#current = secretKey(secret)
+    if (previous !== undefined) {
+      this.#previous = secretKey('path' in previous ? readSecret(previous.path) : previous.secret)
+    }
+    this.#previousUntilMs = previous?.validUntilMs ?? 0
+    this.#clock = clock
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  candidates(algorithm: string): Promise<readonly VerificationKey[]> {
+    return Promise.resolve(this.#valid().filter((key) => key.algorithms.includes(algorithm)))
+  }
+
+  holds(keyId: string): boolean {
+    return this.#valid().some((key) => key.id === keyId)
+  }
+
+  stop(): void {}
+
+  #valid(): readonly VerificationKey[] {
+    if (this.#previous === undefined || this.#clock.wallMs() >= this.#previousUntilMs) {
+      return [this.#current]
+    }
+    return [this.#current, this.#previous]
+  }
+}
+
+/** One public key, whatever `kid` a token names. */
+class PublicKeySet implements KeySet {
+  readonly #key: VerificationKey
+
+  constructor(key: VerificationKey) {
+    this.#key = key
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  candidates(algorithm: string): Promise<readonly VerificationKey[]> {
+    return Promise.resolve(this.#key.algorithms.includes(algorithm) ? [this.#key] : [])
+  }
+
+  holds(keyId: string): boolean {
+    return this.#key.id === keyId
+  }
+
+  stop(): void {}
+}
+
+/** A key set in a file: it must be good at start, and may be replaced while the server runs. */
+class JwksFileKeySet extends CachedKeySet {
+  readonly #path: string
+  readonly #firstFailure: () => string | undefined
+
+  constructor(path: string, clock: Clock, listener: KeySetListener, times?: CacheTimes) {
+    let failure: string | undefined
+    const own: KeySetListener = {
+      failed: (detail) => {
+        failure ??= detail
+        listener.failed?.(detail)
+      },
+      removed: (keyIds) => listener.removed?.(keyIds),
+    }
+    super(() => readBounded(path), clock, own, times)
+    this.#path = path
+    this.#firstFailure = () => failure
+  }
+
+  override async start(): Promise<void> {
+    await super.start()
+    const failure = this.#firstFailure()
+    if (failure === undefined) return
+    this.stop()
+    throw new RespcastError('ERR_CONFIG', `${this.#path}: ${failure}`)
+  }
+}
+
+function secretKey(secret: Uint8Array): VerificationKey {
+  return { id: fingerprint(secret), kid: undefined, key: secret, algorithms: SECRET_ALGORITHMS }
+}
+
+function readKeyFile(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new RespcastError('ERR_CONFIG', `${path}: cannot be read: ${reason}`, { cause })
+  }
+}
+
+function readSecret(path: string): Uint8Array {
+  const bytes = readKeyFile(path)
+  let end = bytes.length
+  if (bytes[end - 1] === 0x0a) end--
+  if (bytes[end - 1] === 0x0d && end < bytes.length) end--
+  if (end < MIN_SECRET_BYTES) {
+    throw new RespcastError('ERR_CONFIG', `${path}: the secret must be at least 32 bytes`)
+  }
+  return Uint8Array.prototype.slice.call(bytes, 0, end)
+}
+
+function readPublicKey(path: string, algorithms: readonly string[]): VerificationKey {
+  const pem = readKeyFile(path)
+  const fail = (text: string): never => {
+    throw new RespcastError('ERR_CONFIG', `${path}: ${text}`)
+  }
+  if (pem.includes('PRIVATE KEY-----'))
+    fail('holds a private key; give the public key, the private one stays home')
+  let key
+  try {
+    key = createPublicKey(pem)
+  } catch {
+    return fail('holds no PEM public key')
+  }
+  const able = algorithmsOf(key)
+  const usable = algorithms.filter((name) => able.includes(name))
+  if (usable.length === 0) {
+    const can = able.length === 0 ? 'no supported algorithm' : able.join(', ')
+    return fail(`holds a key for ${can}, not for ${algorithms.join(', ')}`)
+  }
+  return publicVerificationKey(key, undefined, usable)
+}
+
+async function readBounded(path: string): Promise<string> {
+  const file = await open(path, 'r')
+  try {
+    const { size } = await file.stat()
+    if (size > MAX_JWKS_BYTES) throw new Error(`is longer than ${MAX_JWKS_BYTES} bytes`)
+    return await file.readFile('utf8')
+  } finally {
+    await file.close()
+  }
+}

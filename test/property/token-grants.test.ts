@@ -1,0 +1,342 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { check } from '../../server/acl/check.ts'
+import type { ChannelUse } from '../../server/acl/check.ts'
+import { ArgumentList } from '../../server/resp/request.ts'
+import { readClaims } from '../../server/token/claims.ts'
+import { GrantCompiler, isDenied } from '../../server/token/grants.ts'
+import type { CompiledGrant } from '../../server/token/grants.ts'
+import { expandRolePattern, fixedText, parseRolePattern } from '../../server/token/placeholders.ts'
+import { TokenFault } from '../../server/token/refusal.ts'
+import { compileGlob } from '../../shared/glob.ts'
+import {
+  CATALOG,
+  NOW,
+  payload,
+  testAuthenticator,
+  testIssuer,
+  token,
+  userOf,
+} from '../support/tokens.ts'
+
+/*
+ * A second, naive implementation of what a token means: patterns stay lists of steps in which a value is literal by
+ * construction, so that there is nothing to escape; lists stay lists; nothing is shared and nothing is cached.
+ */
+
+/** One step of a pattern: any bytes, or one byte out of a set. */
+type Step = 'star' | ((byte: string) => boolean)
+
+function steps(text: string): Step[] {
+  const made: Step[] = []
+  let rest = text
+  while (rest !== '') {
+    const [first = ''] = rest
+    rest = rest.slice(1)
+    if (first === '*') made.push('star')
+    else if (first === '?') made.push(() => true)
+    else if (first === '\\' && rest !== '') {
+      made.push(literal(rest.charAt(0)))
+      rest = rest.slice(1)
+    } else if (first === '[') {
+      const [step, behind] = classStep(rest)
+      made.push(step)
+      rest = behind
+    } else made.push(literal(first))
+  }
+  return made
+}
+
+const literal =
+  (wanted: string): Step =>
+  (byte) =>
+    byte === wanted
+
+function classStep(text: string): [Step, string] {
+  const negated = text.startsWith('^')
+  let rest = negated ? text.slice(1) : text
+  const members: ((byte: string) => boolean)[] = []
+  while (rest !== '' && !rest.startsWith(']')) {
+    const [one = '', dash, other = ''] = rest
+    if (one === '\\' && rest.length > 1) {
+      members.push((byte) => byte === rest2(dash))
+      rest = rest.slice(2)
+    } else if (dash === '-' && rest.length > 2) {
+      const [low = '', high = ''] = [one, other].sort()
+      members.push((byte) => byte >= low && byte <= high)
+      rest = rest.slice(3)
+    } else {
+      members.push((byte) => byte === one)
+      rest = rest.slice(1)
+    }
+  }
+  return [(byte) => members.some((member) => member(byte)) !== negated, rest.slice(1)]
+}
+
+const rest2 = (text: string | undefined): string => text ?? ''
+
+function reaches(pattern: readonly Step[], channel: string): boolean {
+  // Redis never enters its loop for an empty name, so that only the empty pattern is left for it.
+  if (channel === '') return pattern.length === 0
+  const walk = (step: number, at: number): boolean => {
+    if (step === pattern.length) return at === channel.length
+    const one = pattern[step]
+    if (one === 'star') {
+      for (let to = at; to <= channel.length; to++) if (walk(step + 1, to)) return true
+      return false
+    }
+    return (
+      at < channel.length && one !== undefined && one(channel.charAt(at)) && walk(step + 1, at + 1)
+    )
+  }
+  return walk(0, 0)
+}
+
+/** Every name of up to three bytes out of a few telling ones. */
+const NAMES = ((): string[] => {
+  const bytes = ['a', 'b', ':', '*', '[', '\\']
+  let longest = ['']
+  const all = ['']
+  for (let length = 1; length <= 3; length++) {
+    longest = longest.flatMap((name) => bytes.map((byte) => name + byte))
+    all.push(...longest)
+  }
+  return all
+})()
+
+const USES: Readonly<Record<string, ChannelUse>> = {
+  subscribe: { kind: 'subscribe', first: 1, last: -1 },
+  psubscribe: { kind: 'pattern', first: 1, last: -1 },
+  publish: { kind: 'publish', first: 1, last: 1 },
+}
+
+function may(grant: CompiledGrant, command: string, channel: string): boolean {
+  const entry = CATALOG.lookup(command)
+  if (!entry) throw new Error(command)
+  return check(grant.user, entry, ArgumentList.of(command, channel), USES[command]) === undefined
+}
+
+const patternText = fc.string({
+  unit: fc.constantFrom('a', 'b', ':', '*', '?', '[', ']', '^', '-', '\\'),
+  maxLength: 6,
+})
+const badText = fc.constantFrom('', 'a b', 'a\n', '\0', '\ud800', 'x'.repeat(257), '\u00a0', 'a\t')
+const entry = fc.oneof(
+  { weight: 30, arbitrary: patternText.filter((text) => text !== '') },
+  { weight: 1, arbitrary: badText },
+  { weight: 1, arbitrary: fc.constantFrom(null, 7, true, [], {}) },
+)
+const list = fc.oneof(
+  { weight: 20, arbitrary: fc.array(entry, { maxLength: 4 }) },
+  { weight: 1, arbitrary: fc.constantFrom(null, '*', 7, {}) },
+)
+const claim = fc.record(
+  { channels: list, subscribe: list, publish: list, deny: list, typo: fc.constant([]) },
+  { requiredKeys: [] },
+)
+
+const LISTS = ['channels', 'subscribe', 'publish', 'deny']
+
+function isWellFormed(claims: Readonly<Record<string, unknown>>): boolean {
+  const isFit = (one: unknown): boolean =>
+    typeof one === 'string' && one !== '' && one.length <= 256 && /^[!-~]+$/.test(one)
+  return Object.entries(claims).every(
+    ([key, value]) => LISTS.includes(key) && Array.isArray(value) && value.every(isFit),
+  )
+}
+
+const strings = (value: unknown): string[] => (value === undefined ? [] : (value as string[]))
+
+const verified = (claimed: ReturnType<typeof readClaims>, body: object, sub = '42') => ({
+  issuer: testIssuer(),
+  sub,
+  jti: undefined,
+  kid: undefined,
+  keyId: '',
+  issuedAtMs: 0,
+  expiresAtMs: (NOW + 60) * 1000,
+  claimed,
+  payload: JSON.stringify(body),
+})
+
+function compiler(roleRules = '', separators = ':'): GrantCompiler {
+  const role = roleRules === '' ? undefined : userOf('role:r', roleRules)
+  return new GrantCompiler({
+    catalog: CATALOG,
+    findRole: (name) => (name === 'role:r' ? role : undefined),
+    pubsubDefault: () => 'resetchannels',
+    separators,
+  })
+}
+
+describe('R32: no channel outside the intended set becomes reachable', () => {
+  test('by whatever stands in the lists of a token', () => {
+    const grants = compiler()
+    fc.assert(
+      fc.property(claim, (claims) => {
+        const body = { respcast: claims }
+        let claimed
+        try {
+          claimed = readClaims(body, 'respcast')
+        } catch (error) {
+          expect(error).toBeInstanceOf(TokenFault)
+          expect(isWellFormed(claims)).toBe(false)
+          return
+        }
+        expect(isWellFormed(claims)).toBe(true)
+        const grant = grants.compile(verified(claimed, body))
+        const both = strings(claims.channels)
+        const intended = {
+          subscribe: [...both, ...strings(claims.subscribe)],
+          publish: [...both, ...strings(claims.publish)],
+        }
+        const denied = strings(claims.deny)
+        const all = (patterns: string[]): boolean => patterns.includes('*')
+        const stepsOf = (patterns: string[]): Step[][] => patterns.map(steps)
+        const ways = { subscribe: stepsOf(intended.subscribe), publish: stepsOf(intended.publish) }
+        const denies = stepsOf(denied)
+        for (const name of NAMES) {
+          for (const command of ['subscribe', 'publish'] as const) {
+            const wanted =
+              all(intended[command]) || ways[command].some((pattern) => reaches(pattern, name))
+            if (may(grant, command, name) !== wanted) expect([command, name]).toBe(wanted)
+          }
+          const isPattern = all(intended.subscribe) || intended.subscribe.includes(name)
+          if (may(grant, 'psubscribe', name) !== isPattern)
+            expect(['psubscribe', name]).toBe(isPattern)
+          const isGone = all(denied) || denies.some((pattern) => reaches(pattern, name))
+          if (isDenied(grant, name) !== isGone) expect(['deny', name]).toBe(isGone)
+        }
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  test('by whatever values fill the placeholders of a role', () => {
+    const value = fc.string({
+      unit: fc.constantFrom('a', 'b', '*', '[', '\\', '?', ':'),
+      maxLength: 2,
+    })
+    const body = fc.record({
+      v: fc.oneof(value, fc.constantFrom(null, 7, ['a'], {})),
+      l: fc.oneof(fc.array(value, { maxLength: 3 }), value),
+    })
+    // Each with what it means: `sub`, `v` and the elements of `l` are literal.
+    const roles: [string, (fill: { sub: string; v: string; l: string }) => Step[]][] = [
+      ['{sub}', ({ sub }) => lit(sub)],
+      ['a{sub}', ({ sub }) => [...lit('a'), ...lit(sub)]],
+      ['{claim.v}*', ({ v }) => [...lit(v), 'star']],
+      ['?{claim.l[]}', ({ l }) => [() => true, ...lit(l)]],
+      ['{claim.v}{claim.l[]}', ({ v, l }) => [...lit(v), ...lit(l)]],
+      ['[ab]{sub}', ({ sub }) => [(byte) => 'ab'.includes(byte), ...lit(sub)]],
+    ]
+    const lit = (text: string): Step[] => text.split('').map(literal)
+    fc.assert(
+      fc.property(fc.constantFrom(...roles), value, body, ([text, meaning], sub, claims) => {
+        fc.pre(sub !== '')
+        const grants = compiler(`+subscribe &${text}`)
+        const whole = { ...claims, respcast: { roles: ['r'] } }
+        const grant = grants.compile(verified(readClaims(whole, 'respcast'), whole, sub))
+        const isFit = (one: unknown): one is string =>
+          typeof one === 'string' && one !== '' && !one.includes(':')
+        const subs = text.includes('{sub}') ? [sub].filter(isFit) : ['']
+        const vs = text.includes('{claim.v}') ? [claims.v].filter(isFit) : ['']
+        const l: unknown[] = Array.isArray(claims.l) ? claims.l : []
+        const ls = text.includes('[]}') ? l.filter(isFit) : ['']
+        const intended = subs.flatMap((one) =>
+          vs.flatMap((v) => ls.map((element) => meaning({ sub: one, v, l: element }))),
+        )
+        for (const name of NAMES) {
+          const wanted = intended.some((pattern) => reaches(pattern, name))
+          if (may(grant, 'subscribe', name) !== wanted)
+            expect([text, sub, claims, name]).toBe(wanted)
+          expect(may(grant, 'publish', name)).toBe(false)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('by whatever pattern SETUSER lets into a role: a value is always literal there', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', '*', '?', '[', ']', '^', '-', '\\', '{{', '}}', '[a-]', '{sub}'),
+      maxLength: 8,
+    })
+    let placed = 0
+    fc.assert(
+      fc.property(
+        text,
+        fc.constantFrom('*', 'b', '?', '[a', '\\', 'a-', ']', '^'),
+        (pattern, sub) => {
+          const parsed = parseRolePattern(pattern)
+          if (typeof parsed === 'string' || fixedText(parsed) !== undefined) return
+          placed++
+          const values = { sub, iss: 'i', payload: () => ({}), separators: ':' }
+          const [expanded = ''] = expandRolePattern(parsed, values) ?? []
+          // The text between placeholders, each piece a pattern of its own: nothing runs over a placeholder.
+          const naive = pattern
+            .split('{sub}')
+            .map((piece) => steps(piece.replaceAll('{{', '{').replaceAll('}}', '}')))
+            .flatMap((piece, at) => (at === 0 ? piece : [...sub.split('').map(literal), ...piece]))
+          const glob = compileGlob(expanded)
+          for (const name of [...NAMES, sub, `${sub}${sub}`, `a${sub}`, `{${sub}}`, `${sub}a`]) {
+            if (glob.matches(name) !== reaches(naive, name))
+              expect([pattern, sub, expanded]).toBe(name)
+          }
+        },
+      ),
+      { numRuns: 3000 },
+    )
+    expect(placed).toBeGreaterThan(300)
+  })
+})
+
+describe('a token that was changed on its way', () => {
+  test('is refused, at whichever byte and by whatever other', async () => {
+    const { authenticator } = testAuthenticator()
+    const good = token(payload({ respcast: { channels: ['a'] } }), { kid: 'k' })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(good.length - 1),
+        fc.constantFrom(...'AQgw-_.=+/ {}"\0\n\xff'.split('')),
+        async (at, byte) => {
+          fc.pre(good[at] !== byte)
+          const changed = good.slice(0, at) + byte + good.slice(at + 1)
+          expect(await authenticator.authenticate(changed)).toHaveProperty(
+            'refused.reply',
+            'WRONGPASS invalid token',
+          )
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  test('or is no token at all, is refused and never throws', async () => {
+    const { authenticator } = testAuthenticator()
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 60 }), async (text) => {
+        expect(await authenticator.authenticate(text)).toHaveProperty('refused.closeCode', 4401)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('whatever JSON its payload is, it is a grant or a refusal', async () => {
+    const { authenticator } = testAuthenticator()
+    const name = fc.constantFrom('sub', 'exp', 'iat', 'nbf', 'aud', 'iss', 'jti')
+    const json = fc.json({ maxDepth: 3 })
+    await fc.assert(
+      fc.asyncProperty(name, json, json, async (changed, value, claims) => {
+        const text = JSON.stringify({
+          ...payload({ respcast: JSON.parse(claims) as unknown }),
+          [changed]: JSON.parse(value) as unknown,
+        })
+        const result = await authenticator.authenticate(token(text))
+        expect('ok' in result || 'refused' in result).toBe(true)
+        if ('ok' in result) expect(result.ok.userName).toMatch(/^jwt:[^\s\0]+$/)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
