@@ -1,0 +1,81 @@
+import type { AclLog } from '../acl/log.ts'
+import type { UserTable } from '../acl/users.ts'
+import type { Client } from '../client/client.ts'
+import type { ClientTable } from '../client/clients.ts'
+import type { Clock } from '../clock.ts'
+import type { Registry } from '../pubsub/registry.ts'
+import type { ReplyWriter } from '../resp/reply-writer.ts'
+import type { TokenSessions } from '../token/sessions.ts'
+import type { Backplane } from '../upstream/backplane.ts'
+import type { Counters } from './counters.ts'
+import type { CommandTable } from './table.ts'
+
+/** What a handler works with: the client that sent the command, where its reply goes, and the server. */
+export interface CommandContext {
+  readonly client: Client
+  readonly reply: ReplyWriter
+  readonly server: Services
+  /** The command runs within EXEC. */
+  readonly inTransaction: boolean
+  /** Set by those whose reply is a push, which CLIENT REPLY does not silence. */
+  repliedByPush: boolean
+  /** Executes the commands of a transaction. */
+  readonly runQueued: (command: unknown, request: unknown) => void
+}
+
+/** CONFIG, as commands see it. */
+export interface ConfigAccess {
+  /** CONFIG GET: names and values, in the order to be answered. */
+  get(patterns: readonly string[]): readonly (readonly [name: string, value: string])[]
+  /** CONFIG SET: all or nothing. @returns The error without its code, if any. */
+  set(pairs: readonly (readonly [name: string, value: string])[]): string | undefined
+  /** CONFIG REWRITE. @returns The error without its code, if any. */
+  rewrite(): string | undefined
+}
+
+/** The ACL file, as commands see it. All answer with the error's text without its code, if any. */
+export interface AclFileAccess {
+  save(): string | undefined
+  load(): string | undefined
+  /** Saves if `acl-autosave` asks for it. */
+  autosave(): string | undefined
+}
+
+/** One section of INFO: lines of `name:value`. */
+export interface InfoSection {
+  readonly name: string
+  readonly fields: readonly (readonly [name: string, value: string | number])[]
+}
+
+/** Facts about the process that INFO shows and no part of the core knows. */
+export interface ProcessFacts {
+  readonly runId: string
+  readonly startedMs: number
+  readonly version: string
+  /** Sections in order; `wanted` says which, in lower case. */
+  sections(wanted: (name: string) => boolean): InfoSection[]
+}
+
+/** Everything a command may need; parts are handed in by the composition root. */
+export interface Services {
+  readonly clock: Clock
+  readonly table: CommandTable
+  readonly clients: ClientTable
+  readonly registry: Registry
+  readonly backplane: Backplane
+  readonly users: UserTable
+  readonly aclLog: AclLog
+  readonly tokens: TokenSessions
+  readonly counters: Counters
+  readonly config: ConfigAccess
+  readonly aclFile: AclFileAccess
+  readonly facts: ProcessFacts
+  /** Ends the server in good order (SHUTDOWN). */
+  readonly shutdown: () => void
+  /** The directive `databases`. */
+  readonly databases: () => number
+  /** Makes a client what it was when it connected: the default user on TCP, nobody on a WebSocket, under a new deadline. */
+  readonly becomeAnonymous: (client: Client) => void
+  /** Whether password users may log in on a client's transport. */
+  readonly mayUsePassword: (client: Client) => boolean
+}

@@ -1,0 +1,221 @@
+import { check, checkCeiling, type Denial } from '../acl/check.ts'
+import { denialText, execDenialText } from '../acl/denial-text.ts'
+import type { Client } from '../client/client.ts'
+import { describeClient } from '../client/describe.ts'
+import { ReplyWriter } from '../resp/reply-writer.ts'
+import type { Request } from '../resp/request.ts'
+import type { CommandContext, Services } from './context.ts'
+import {
+  arityError,
+  NO_AUTH,
+  onlySubscriberCommands,
+  unknownCommand,
+  unknownSubcommand,
+} from './error-texts.ts'
+import type { Command, Completion } from './spec.ts'
+
+/** The context that all commands share: one command runs at a time. */
+interface MutableContext extends CommandContext {
+  client: Client
+  inTransaction: boolean
+}
+
+/**
+ * Takes requests to their commands: the checks in Redis' order (with authentication first, as Valkey 9.1 does, which
+ * leaks less), then MULTI's queue or the handler.
+ */
+export class Dispatcher {
+  readonly #services: Services
+  readonly #reply: ReplyWriter
+  readonly #context: MutableContext
+
+  constructor(services: Services) {
+    this.#services = services
+    this.#reply = new ReplyWriter((code) => services.counters.countError(code))
+    this.#context = {
+      // Set before each use; there is no command before the first client.
+      client: undefined as unknown as Client,
+      reply: this.#reply,
+      server: services,
+      inTransaction: false,
+      repliedByPush: false,
+      runQueued: (command, request) => this.#runQueued(command as Command, request as Request),
+    }
+  }
+
+  /**
+   * Executes one request and puts its reply in the client's output.
+   *
+   * @returns Undefined when it is done; a promise when the answer has to wait: the client executes nothing until it is
+   *   settled. It never rejects.
+   */
+  execute(client: Client, request: Request): Promise<void> | undefined {
+    client.commands++
+    this.#services.counters.commandsProcessed++
+    this.#begin(client)
+    const waiting = this.#dispatch(client, request)
+    if (waiting === undefined) {
+      this.#finish(client)
+      return undefined
+    }
+    this.#finish(client, true)
+    return waiting.then((completion) => {
+      if (client.closed) return
+      this.#begin(client)
+      completion(this.#context)
+      this.#finish(client)
+    })
+  }
+
+  /** Answers an error that is not the answer of a command: a protocol error. */
+  fail(client: Client, message: string): void {
+    this.#begin(client)
+    this.#reply.error(message)
+    this.#finish(client)
+  }
+
+  #begin(client: Client): void {
+    this.#context.client = client
+    this.#context.repliedByPush = false
+    this.#context.inTransaction = false
+    client.startCommand()
+    this.#reply.begin(client.protocol)
+    if (client.replyMode === 'skip-next') client.replyMode = 'skip-this'
+  }
+
+  #finish(client: Client, waits = false): void {
+    if (client.replyMode !== 'on') this.#silence(client, waits)
+    client.finishCommand(this.#reply)
+  }
+
+  /** CLIENT REPLY: drops the reply, unless it is a push. */
+  #silence(client: Client, waits: boolean): void {
+    if (!this.#context.repliedByPush) this.#reply.rollback(0)
+    if (client.replyMode === 'skip-this' && !waits) client.replyMode = 'on'
+    else if (waits && client.replyMode === 'skip-this') client.replyMode = 'skip-next'
+  }
+
+  #dispatch(client: Client, request: Request): Promise<Completion> | undefined {
+    const command = this.#services.table.find(request)
+    const refusal = this.#refusal(client, command, request)
+    if (refusal !== undefined || command === undefined) {
+      this.#reject(client, command, refusal ?? '')
+      return undefined
+    }
+    const { transaction } = client
+    if (transaction && !command.spec.notQueued) {
+      const refused = command.spec.refuseInMulti?.(this.#context, request)
+      if (refused !== undefined) {
+        this.#reject(client, command, refused)
+        return undefined
+      }
+      if (!transaction.dirty) transaction.queue.push({ spec: command, request: request.detach() })
+      this.#reply.simple('QUEUED')
+      return undefined
+    }
+    return this.#run(client, command, request)
+  }
+
+  /** The error line of a request that may not run, or undefined. */
+  #refusal(client: Client, command: Command | undefined, request: Request): string | undefined {
+    if (!client.authenticated && !command?.noAuth && this.#mustLogIn(client)) return NO_AUTH
+    if (command === undefined) {
+      const container = this.#services.table.named(request.text(0))
+      return container ? unknownSubcommand(request) : unknownCommand(request)
+    }
+    const { spec } = command
+    if (!command.accepts(request.count) || spec.handler === undefined) return arityError(spec.name)
+    if (client.transaction && command.noMulti) {
+      return 'ERR Command not allowed inside a transaction'
+    }
+    const denial = this.#denial(client, command, request)
+    if (denial) {
+      this.#logDenial(client, denial)
+      return denialText(client.identity.user, denial)
+    }
+    if (client.protocol === 2 && client.subscriptions.any && !spec.whileSubscribed) {
+      return onlySubscriberCommands(spec.name)
+    }
+    return undefined
+  }
+
+  #mustLogIn(client: Client): boolean {
+    if (client.isWebSocket) return true
+    const user = this.#services.users.default
+    return !user.enabled || !user.noPassword
+  }
+
+  #denial(client: Client, command: Command, request: Request): Denial | undefined {
+    const { identity } = client
+    const { channels, keys } = command.spec
+    const denial = check(identity.user, command.acl, request, channels, keys)
+    if (denial) return denial
+    for (const ceiling of identity.ceilings) {
+      const bound = checkCeiling(ceiling, command.acl, request, channels, keys)
+      if (bound) return bound
+    }
+    if (client.accepts && channels && channels.kind !== 'none' && channels.kind !== 'pattern') {
+      const last = channels.last < 0 ? request.count + channels.last : channels.last
+      for (let i = channels.first; i <= last; i++) {
+        const name = request.text(i)
+        if (!client.accepts(name)) return { reason: 'channel', object: name }
+      }
+    }
+    return undefined
+  }
+
+  #logDenial(client: Client, denial: Denial): void {
+    this.#services.aclLog.add(
+      {
+        ...denial,
+        context: client.transaction ? 'multi' : 'toplevel',
+        username: client.identity.user.name,
+        clientInfo: describeClient(client, this.#services.clock.monotonicMs()),
+      },
+      this.#services.clock.wallMs(),
+    )
+  }
+
+  #reject(client: Client, command: Command | undefined, message: string): void {
+    if (command) command.rejectedCalls++
+    if (client.transaction) {
+      client.transaction.dirty = true
+      if (command?.spec.name === 'exec') {
+        client.transaction = undefined
+      }
+    }
+    if (command?.spec.name === 'exec') {
+      const reason = message.replace(/^ERR /, '')
+      this.#reply.error(`EXECABORT Transaction discarded because of: ${reason}`)
+    } else {
+      this.#reply.error(message)
+    }
+  }
+
+  #run(client: Client, command: Command, request: Request): Promise<Completion> | undefined {
+    client.lastCommand = command.spec.name
+    command.calls++
+    const errors = this.#reply.errorCount
+    const waiting = command.spec.handler?.(this.#context, request)
+    if (waiting) return waiting
+    if (this.#reply.errorCount > errors) command.failedCalls++
+    return undefined
+  }
+
+  /** One command of EXEC: permissions may have changed since it was queued. */
+  #runQueued(command: Command, request: Request): void {
+    const { client } = this.#context
+    const mark = this.#reply.mark()
+    this.#context.inTransaction = true
+    this.#context.repliedByPush = false
+    const denial = this.#denial(client, command, request)
+    if (denial) {
+      this.#logDenial(client, denial)
+      command.rejectedCalls++
+      this.#reply.error(execDenialText(denial))
+    } else {
+      this.#run(client, command, request)
+    }
+    if (client.replyMode !== 'on' && !this.#context.repliedByPush) this.#reply.rollback(mark)
+  }
+}

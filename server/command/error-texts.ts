@@ -1,0 +1,45 @@
+import type { Request } from '../resp/request.ts'
+
+/** How much of a peer's words an error repeats, in bytes: Redis cuts at 128. */
+const SHOWN_BYTES = 128
+
+export const SYNTAX_ERROR = 'ERR syntax error'
+export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range'
+export const WRONG_PASSWORD = 'WRONGPASS invalid username-password pair or user is disabled.'
+export const NO_AUTH = 'NOAUTH Authentication required.'
+
+/** `ERR wrong number of arguments for 'publish' command`. */
+export function arityError(fullName: string): string {
+  return `ERR wrong number of arguments for '${fullName}' command`
+}
+
+/** `ERR unknown command 'foo', with args beginning with: 'bar' `, cut as Redis cuts it. */
+export function unknownCommand(request: Request): string {
+  let args = ''
+  for (let i = 1; i < request.count && args.length < SHOWN_BYTES; i++) {
+    args += `'${request.text(i).slice(0, SHOWN_BYTES - args.length)}' `
+  }
+  const name = request.text(0).slice(0, SHOWN_BYTES)
+  return `ERR unknown command '${name}', with args beginning with: ${args}`
+}
+
+/** `ERR unknown subcommand 'foo'. Try CLIENT HELP.` */
+export function unknownSubcommand(request: Request): string {
+  const container = request.text(0).toUpperCase()
+  return `ERR unknown subcommand '${request.text(1).slice(0, SHOWN_BYTES)}'. Try ${container} HELP.`
+}
+
+/** For commands that look deeper than the table's arity. */
+export function subcommandArity(request: Request): string {
+  const container = request.text(0).toUpperCase()
+  const subcommand = request.text(1).slice(0, SHOWN_BYTES)
+  return `ERR unknown subcommand or wrong number of arguments for '${subcommand}'. Try ${container} HELP.`
+}
+
+/** What a RESP2 client with subscriptions is told of any other command. */
+export function onlySubscriberCommands(fullName: string): string {
+  return (
+    `ERR Can't execute '${fullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET ` +
+    'are allowed in this context'
+  )
+}

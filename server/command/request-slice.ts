@@ -1,0 +1,32 @@
+import type { Request } from '../resp/request.ts'
+
+/** A request within a request: the arguments from one position on. */
+export class Slice implements Request {
+  readonly #request: Request
+  readonly #from: number
+
+  constructor(request: Request, from: number) {
+    this.#request = request
+    this.#from = from
+  }
+
+  get count(): number {
+    return this.#request.count - this.#from
+  }
+
+  bytes(index: number): Buffer {
+    return this.#request.bytes(index + this.#from)
+  }
+
+  text(index: number): string {
+    return this.#request.text(index + this.#from)
+  }
+
+  length(index: number): number {
+    return this.#request.length(index + this.#from)
+  }
+
+  detach(): Request {
+    return new Slice(this.#request.detach(), this.#from)
+  }
+}

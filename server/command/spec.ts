@@ -1,0 +1,104 @@
+import type { CatalogEntry } from '../acl/catalog.ts'
+import type { Category } from '../acl/categories.ts'
+import type { ChannelUse, KeyUse } from '../acl/check.ts'
+import type { Request } from '../resp/request.ts'
+import type { CommandContext } from './context.ts'
+
+/** Flags as COMMAND INFO reports them, in its order. */
+export const FLAGS = [
+  'write',
+  'readonly',
+  'denyoom',
+  'module',
+  'admin',
+  'pubsub',
+  'noscript',
+  'blocking',
+  'loading',
+  'stale',
+  'skip_monitor',
+  'skip_slowlog',
+  'asking',
+  'fast',
+  'no_auth',
+  'no_mandatory_keys',
+  'no_async_loading',
+  'no_multi',
+  'movablekeys',
+  'allow_busy',
+] as const
+
+/** A flag of COMMAND INFO. */
+export type CommandFlag = (typeof FLAGS)[number]
+
+/** Groups of COMMAND DOCS. */
+export type CommandGroup =
+  | 'pubsub'
+  | 'connection'
+  | 'server'
+  | 'transactions'
+  | 'cluster'
+  | 'generic'
+
+/** Writes the reply of a command that had to wait. Runs in one go, with `context` set for the client. */
+export type Completion = (context: CommandContext) => void
+
+/**
+ * Executes a command: writes its reply to `context.reply` and returns, or returns a promise of what will write it. In
+ * that case the connection executes nothing behind it until then. It does not throw for anything a peer did.
+ */
+export type Handler = (context: CommandContext, request: Request) => void | Promise<Completion>
+
+/** A command as data. Its full name for a subcommand is `container|subcommand`. */
+export interface CommandSpec {
+  readonly name: string
+  /** Number of arguments with the name included; negative: at least so many. */
+  readonly arity: number
+  readonly flags: readonly CommandFlag[]
+  readonly categories: readonly Category[]
+  readonly group: CommandGroup
+  /** Version of Redis (or of Respcast) that had it first. */
+  readonly since: string
+  /** One sentence for COMMAND DOCS. */
+  readonly summary: string
+  /** For COMMAND DOCS, in O notation. */
+  readonly complexity?: string
+  /** Which arguments are channels; what the ACL checks. */
+  readonly channels?: ChannelUse
+  readonly keys?: KeyUse
+  /** A RESP2 client with subscriptions may still send it. */
+  readonly whileSubscribed?: boolean
+  /** Inside MULTI it runs at once instead of being queued. */
+  readonly notQueued?: boolean
+  /** The error line with which it is refused inside MULTI, if it cannot wait for EXEC. */
+  readonly refuseInMulti?: (context: CommandContext, request: Request) => string | undefined
+  /** Absent for a container. */
+  readonly handler?: Handler
+}
+
+/** A command in the table, with what is counted of it (INFO commandstats). */
+export class Command {
+  readonly spec: CommandSpec
+  readonly acl: CatalogEntry
+  readonly container: Command | undefined
+  readonly subcommands = new Map<string, Command>()
+  readonly noAuth: boolean
+  readonly noMulti: boolean
+  calls = 0
+  rejectedCalls = 0
+  failedCalls = 0
+
+  constructor(spec: CommandSpec, acl: CatalogEntry, container: Command | undefined) {
+    this.spec = spec
+    this.acl = acl
+    this.container = container
+    this.noAuth = spec.flags.includes('no_auth')
+    this.noMulti = spec.flags.includes('no_multi')
+  }
+
+  /** Whether `count` arguments, the name included, are right. */
+  accepts(count: number): boolean {
+    const { arity } = this.spec
+    return arity >= 0 ? count === arity : count >= -arity
+  }
+}
