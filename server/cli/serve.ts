@@ -1,0 +1,112 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { systemClock } from '../clock.ts'
+import { loadConfig } from '../config/load.ts'
+import { Config } from '../config/store.ts'
+import { Gateway, type GatewayAddresses } from '../gateway.ts'
+import { DEV_ISSUER, DEV_ROLE, prepareDevProfile, type DevProfile } from '../gateway/dev-profile.ts'
+import { RESPCAST_VERSION } from '../gateway/facts.ts'
+import { openLog, type Logger } from '../log.ts'
+import { mintToken } from '../token/mint.ts'
+
+/** Life of the token that the development profile prints. */
+const DEV_TOKEN_SECONDS = 12 * 3600
+
+/**
+ * Serves until a signal ends it.
+ *
+ * @param argv `[file] [--directive value ...]`
+ * @throws RespcastError It cannot start; the message is one line that names the directive and the remedy.
+ */
+export async function serve(argv: readonly string[]): Promise<void> {
+  const { config, dev } = readConfig(argv)
+  const log = openLog(config.choice('loglevel'), config.path('logfile'))
+  if (config.withoutEffect.length > 0) {
+    log.warn({ directives: config.withoutEffect }, 'directives without effect in this server')
+  }
+  let end: () => void = () => {}
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  const gateway = new Gateway({ config, log, onShutdown: () => end() })
+  const addresses = await gateway.start()
+  const pidFile = config.path('pidfile')
+  if (pidFile !== '') writeFileSync(pidFile, `${process.pid}\n`)
+  onSignals(log, end)
+  if (dev) await greet(dev, addresses)
+  else announce(log, addresses)
+  await ended
+  await gateway.stop()
+  if (pidFile !== '') rmSync(pidFile, { force: true })
+  log.info('stopped')
+}
+
+/** Reads and checks the configuration, and starts nothing: `respcast --check`. */
+export function checkConfiguration(argv: readonly string[]): void {
+  const { config } = readConfig(argv)
+  // Building the gateway runs every check that needs no socket.
+  const gateway = new Gateway({ config, log: openLog('nothing', '') })
+  gateway.core.stop()
+}
+
+function readConfig(argv: readonly string[]): { config: Config; dev: DevProfile | undefined } {
+  const input = { env: process.env, cwd: process.cwd() }
+  const loaded = loadConfig({ ...input, argv })
+  if (loaded.isConfigured) return { config: new Config(loaded), dev: undefined }
+  const dev = prepareDevProfile(input.cwd)
+  return { config: new Config(loadConfig({ ...input, argv: dev.argv })), dev }
+}
+
+function onSignals(log: Logger, end: () => void): void {
+  let ending = false
+  const onSignal = (signal: NodeJS.Signals): void => {
+    // Whoever asks twice does not want to wait.
+    if (ending) process.exit(1)
+    ending = true
+    log.info({ signal }, 'stopping')
+    end()
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  // A terminal that is closed does not end a server, as with Redis.
+  process.on('SIGHUP', () => {})
+}
+
+function announce(log: Logger, { resp, http, admin }: GatewayAddresses): void {
+  const listeners = resp.map(({ address }) => address)
+  log.info(
+    { version: RESPCAST_VERSION, resp: listeners, http, admin },
+    'ready to accept connections',
+  )
+}
+
+async function greet(dev: DevProfile, { resp, http, admin }: GatewayAddresses): Promise<void> {
+  const token = await mintToken(
+    dev.secret,
+    {
+      ...DEV_ISSUER,
+      sub: 'demo',
+      lifetimeSeconds: DEV_TOKEN_SECONDS,
+      grants: { roles: [DEV_ROLE] },
+    },
+    systemClock,
+  )
+  const port = resp[0]?.port ?? 0
+  const cli = `redis-cli -p ${port}`
+  process.stdout.write(
+    [
+      `Respcast ${RESPCAST_VERSION}, development profile: loopback only, nothing is kept.`,
+      '',
+      `  RESP    ${resp.map(({ address }) => address).join(', ')}`,
+      `  page    http://127.0.0.1:${http}/#token=${token}`,
+      `  admin   http://127.0.0.1:${admin}/  (user admin, password ${dev.adminPassword})`,
+      '',
+      'In another terminal (valkey-cli does as well):',
+      '',
+      `  publish  ${cli} PUBLISH news hello`,
+      `  mint     npx respcast token mint --sub 42 --role ${DEV_ROLE}`,
+      `  revoke   ${cli} ACL SETUSER role:${DEV_ROLE} resetchannels`,
+      `  restore  ${cli} ACL SETUSER role:${DEV_ROLE} allchannels`,
+      '',
+      'Ctrl-C ends it. For anything but development, write a configuration: see README.md.',
+      '',
+    ].join('\n'),
+  )
+}

@@ -1,0 +1,282 @@
+import { readFileSync } from 'node:fs'
+import type { TlsOptions } from 'node:tls'
+import type { FastifyInstance } from 'fastify'
+import { closeCause } from './client/close-cause.ts'
+import { atEndOfTurn, systemClock, type Clock } from './clock.ts'
+import type { Config } from './config/store.ts'
+import { RespcastError } from './errors.ts'
+import { Core } from './gateway/core.ts'
+import { isLoopback } from './gateway/validators.ts'
+import { createAdminApp } from './http/admin.ts'
+import { createPublicApp } from './http/public.ts'
+import type { HttpTls } from './http/server.ts'
+import type { Logger } from './log.ts'
+import { KeepAlive } from './transport/keep-alive.ts'
+import {
+  hostAndPort,
+  listenTcp,
+  type Listener,
+  type TcpEndpoint,
+  type TcpHost,
+} from './transport/tcp.ts'
+
+/** What a gateway is built with. */
+export interface GatewayParts {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock?: Clock
+  /** SHUTDOWN was called; the default stops the gateway. */
+  readonly onShutdown?: () => void
+  /** A port of 0 is any free port instead of none: for tests and for embedding. */
+  readonly anyPort?: boolean
+}
+
+/** Where a started gateway listens. */
+export interface GatewayAddresses {
+  /** RESP over TCP and TLS, and Unix sockets. */
+  readonly resp: readonly Listener[]
+  /** Ports of the HTTP listeners; undefined where one is off. */
+  readonly http: number | undefined
+  readonly admin: number | undefined
+}
+
+/** How long clients may take to read what is left when the server ends, in ms. */
+const DRAIN_MS = 3_000
+
+/** WebSockets are asked to come back within this time, each at its own, in ms. */
+const RECONNECT_SPREAD_MS = 5_000
+
+/** The whole server: the core and its listeners, and the order in which they start and stop. */
+export class Gateway {
+  readonly core: Core
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #keepAlive: KeepAlive
+  readonly #listeners: Listener[] = []
+  readonly #apps: FastifyInstance[] = []
+  readonly #anyPort: boolean
+  #stopping: Promise<void> | undefined
+
+  /** @throws RespcastError The configuration cannot be used. */
+  constructor(parts: GatewayParts) {
+    const { config, log } = parts
+    this.#clock = parts.clock ?? systemClock
+    this.#log = log
+    this.#anyPort = parts.anyPort ?? false
+    this.core = new Core({
+      config,
+      log,
+      clock: this.#clock,
+      fetch: (url, init) => fetch(url, init),
+      random: Math.random,
+      atEndOfTurn,
+      shutdown: parts.onShutdown ?? (() => void this.stop()),
+    })
+    this.#keepAlive = new KeepAlive(
+      this.#clock,
+      {
+        intervalMs: () => config.seconds('ws-ping-interval') * 1000,
+        timeoutMs: () => config.seconds('ws-pong-timeout') * 1000,
+      },
+      Math.random,
+    )
+  }
+
+  /**
+   * Opens all listeners, or none.
+   *
+   * @throws RespcastError `ERR_LISTEN` names the port, the directive and what to pass instead; `ERR_CONFIG` a key file.
+   */
+  async start(): Promise<GatewayAddresses> {
+    try {
+      await this.core.start()
+      await this.#openResp()
+      const http = await this.#openHttp('http-port', () => this.#publicApp())
+      const admin = await this.#openHttp('admin-port', () =>
+        createAdminApp(this.core, this.#keepAlive),
+      )
+      return { resp: this.#listeners, http, admin }
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+  }
+
+  /**
+   * Ends in good order: takes nobody any more, closes WebSockets with 4503, lets everybody read what is theirs, at most for
+   * three seconds. May be called again; the answer is the same.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async #stop(): Promise<void> {
+    const { admission, services } = this.core
+    admission.close()
+    for (const listener of this.#listeners) listener.close()
+    const leaving = [...services.clients.all()]
+    for (const client of leaving) {
+      const retryMs = Math.floor(Math.random() * RECONNECT_SPREAD_MS)
+      client.close(closeCause('draining', 'flush', 'the server is going away', retryMs))
+    }
+    const timer = this.#clock.after(DRAIN_MS, () => {
+      for (const client of leaving) client.terminate()
+    })
+    await services.clients.drained()
+    timer.cancel()
+    await Promise.all(this.#apps.map((app) => app.close()))
+    this.core.stop()
+  }
+
+  async #openResp(): Promise<void> {
+    const host: TcpHost = {
+      admission: this.core.admission,
+      connect: (peer, sink) => this.core.connectTcp(peer, sink),
+      refusal: ({ transport, ip }) =>
+        this.core.protectedModeRefusal(transport === 'unix' || isLoopback(ip)),
+      keepAliveSeconds: () => this.core.config.seconds('tcp-keepalive'),
+    }
+    for (const { endpoint, directive, optional } of this.#endpoints()) {
+      try {
+        this.#listeners.push(await listenTcp(endpoint, host))
+      } catch (error) {
+        if (optional && isAddressMissing(error)) continue
+        throw explainListen(error, directive)
+      }
+    }
+  }
+
+  #endpoints(): { endpoint: TcpEndpoint; directive: string; optional: boolean }[] {
+    const { config } = this.core
+    const backlog = config.integer('tcp-backlog')
+    const endpoints: { endpoint: TcpEndpoint; directive: string; optional: boolean }[] = []
+    for (const text of config.list('bind')) {
+      const { host, optional } = bindAddress(text)
+      const port = config.integer('port')
+      if (port > 0 || this.#anyPort) {
+        endpoints.push({
+          endpoint: { kind: 'tcp', host, port, backlog },
+          directive: 'port',
+          optional,
+        })
+      }
+      const tlsPort = config.integer('tls-port')
+      if (tlsPort > 0) {
+        const endpoint = { kind: 'tls', host, port: tlsPort, backlog, tls: this.#tls() } as const
+        endpoints.push({ endpoint, directive: 'tls-port', optional })
+      }
+    }
+    const path = config.path('unixsocket')
+    if (path !== '') {
+      const mode = config.integer('unixsocketperm')
+      endpoints.push({
+        endpoint: { kind: 'unix', path, mode },
+        directive: 'unixsocket',
+        optional: false,
+      })
+    }
+    return endpoints
+  }
+
+  #tls(): TlsOptions {
+    const { config } = this.core
+    const ca = config.path('tls-ca-cert-file')
+    const authClients = config.choice('tls-auth-clients')
+    const passphrase = config.text('tls-key-file-pass')
+    return {
+      cert: readPem(config.path('tls-cert-file'), 'tls-cert-file'),
+      key: readPem(config.path('tls-key-file'), 'tls-key-file'),
+      ...(passphrase === '' ? {} : { passphrase }),
+      ...(ca === '' ? {} : { ca: readPem(ca, 'tls-ca-cert-file') }),
+      requestCert: ca !== '' && authClients !== 'no',
+      rejectUnauthorized: ca !== '' && authClients === 'yes',
+      minVersion: 'TLSv1.2',
+    }
+  }
+
+  #publicApp(): Promise<FastifyInstance> {
+    const { config } = this.core
+    const tls: HttpTls | undefined = config.boolean('http-tls')
+      ? {
+          cert: readPem(config.path('tls-cert-file'), 'tls-cert-file'),
+          key: readPem(config.path('tls-key-file'), 'tls-key-file'),
+        }
+      : undefined
+    return createPublicApp(this.core, this.#keepAlive, tls)
+  }
+
+  async #openHttp(
+    directive: 'http-port' | 'admin-port',
+    create: () => Promise<FastifyInstance>,
+  ): Promise<number | undefined> {
+    const { config } = this.core
+    const port = config.integer(directive)
+    if (port === 0 && !this.#anyPort) return undefined
+    const addresses = config.list(directive === 'http-port' ? 'http-bind' : 'admin-bind')
+    let bound: number | undefined
+    for (const text of addresses) {
+      const { host, optional } = bindAddress(text)
+      const app = await create()
+      this.#apps.push(app)
+      try {
+        await app.listen({ host, port })
+        bound ??= portOf(app)
+      } catch (error) {
+        if (optional && isAddressMissing(error)) continue
+        throw explainListen(error, directive, hostAndPort(host, port))
+      }
+    }
+    this.#log.debug({ directive, port: bound }, 'HTTP listener open')
+    return bound
+  }
+}
+
+/** `-` before an address: it may be missing. `*` is every IPv4, `::*` every IPv6 address (redis.conf, `bind`). */
+function bindAddress(text: string): { host: string; optional: boolean } {
+  const optional = text.startsWith('-')
+  const address = optional ? text.slice(1) : text
+  const host = address === '*' ? '0.0.0.0' : address === '::*' ? '::' : address
+  return { host, optional }
+}
+
+function readPem(path: string, directive: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new RespcastError(
+      'ERR_CONFIG',
+      `${directive} ${path}: cannot be read (${code}). Give a PEM file.`,
+    )
+  }
+}
+
+function systemCode(error: unknown): string {
+  const cause = error instanceof RespcastError ? error.cause : error
+  return (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
+}
+
+function isAddressMissing(error: unknown): boolean {
+  return ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EPROTONOSUPPORT'].includes(systemCode(error))
+}
+
+/** Says which port, which directive, and what to do. */
+function explainListen(error: unknown, directive: string, where = ''): unknown {
+  const code = systemCode(error)
+  if (code === '') return error
+  const message =
+    error instanceof RespcastError ? error.message : `cannot listen on ${where}: ${code}`
+  const remedy =
+    code === 'EADDRINUSE'
+      ? `Something else listens there. Pass another: --${directive} <port>, or 0 to turn this listener off.`
+      : code === 'EACCES'
+        ? `This user may not. Pass a port above 1023: --${directive} <port>.`
+        : `Check the directive ${directive} and the address it goes with.`
+  return new RespcastError('ERR_LISTEN', `${directive}: ${message}. ${remedy}`, { cause: error })
+}
+
+function portOf(app: FastifyInstance): number {
+  const address = app.server.address()
+  return address !== null && typeof address === 'object' ? address.port : 0
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { RespcastError } from '../errors.ts'
+
+/** The folder of the development profile, in the folder where the server is started. */
+export const DEV_DIR = '.respcast'
+
+/** What tokens of the development profile say of themselves. */
+export const DEV_ISSUER = { iss: 'respcast-dev', aud: 'respcast', claim: 'respcast' } as const
+
+/** The role that the first token has: everything there is to subscribe to, and to publish. */
+export const DEV_ROLE = 'demo'
+
+const KEY_FILE = 'dev-key'
+
+/** The development profile: what holds when nobody configured anything. */
+export interface DevProfile {
+  /** Directives, as on the command line. */
+  readonly argv: readonly string[]
+  /** The key that signs tokens. */
+  readonly secret: Buffer
+  /** The password of the user `admin`, new at every start. */
+  readonly adminPassword: string
+}
+
+/**
+ * Prepares the development profile: a folder with a signing key (made once, readable by its owner only), the role
+ * `role:demo`, and an administrator with a random password. It listens on loopback only.
+ *
+ * @throws RespcastError `ERR_DATA_DIR` where the folder cannot be written.
+ */
+export function prepareDevProfile(cwd: string): DevProfile {
+  const adminPassword = randomBytes(9).toString('base64url')
+  return {
+    secret: devKey(cwd),
+    adminPassword,
+    argv: [
+      ...directive('dir', DEV_DIR),
+      ...directive('jwt-issuer', DEV_ISSUER.iss),
+      ...directive('jwt-audience', DEV_ISSUER.aud),
+      ...directive('jwt-secret-file', KEY_FILE),
+      ...directive('user', 'admin', 'on', `>${adminPassword}`, '~*', '&*', '+@all'),
+      ...directive(
+        'user',
+        `role:${DEV_ROLE}`,
+        'off',
+        'allchannels',
+        '+subscribe',
+        '+psubscribe',
+        '+ssubscribe',
+        '+publish',
+        '+spublish',
+      ),
+    ],
+  }
+}
+
+/**
+ * The signing key of the development profile, made if there is none yet.
+ *
+ * @throws RespcastError `ERR_DATA_DIR`
+ */
+export function devKey(cwd: string): Buffer {
+  const folder = resolve(cwd, DEV_DIR)
+  const path = join(folder, KEY_FILE)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (!existsSync(path)) {
+      writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
+    }
+    return readFileSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new RespcastError(
+      'ERR_DATA_DIR',
+      `the development profile cannot write ${path} (${code}). Start the server where you may write, or with a ` +
+        'configuration: respcast <file> or --directive value.',
+      { cause: error },
+    )
+  }
+}
+
+function directive(name: string, ...values: readonly string[]): string[] {
+  return [`--${name}`, ...values]
+}

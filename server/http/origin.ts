@@ -1,0 +1,46 @@
+/** What decides whether a page may open a WebSocket here. */
+export interface OriginRequest {
+  /** The Origin header; undefined where there is none, as from anything but a browser. */
+  readonly origin: string | undefined
+  /** The host the client asked for, with its port if it named one (Host, or X-Forwarded-Host behind a trusted proxy). */
+  readonly host: string
+}
+
+/** Ports that a URL of the scheme leaves out. */
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+
+/**
+ * Whether a WebSocket may be opened from an origin: browsers send cookies and reach private networks with any page's
+ * requests, so the page's origin is what has to be trusted (RFC 6455 section 10.2).
+ *
+ * Without a list only the own origin may: its host and port equal those asked for, whatever the scheme, since TLS may end at
+ * a proxy. With a list the origin must stand in it, character by character, or the list hold `*`.
+ *
+ * @param allowed `ws-allowed-origins`.
+ */
+export function isOriginAllowed(request: OriginRequest, allowed: readonly string[]): boolean {
+  const { origin, host } = request
+  if (origin === undefined) return true
+  if (allowed.length > 0) return allowed.includes('*') || allowed.includes(origin)
+  let url: URL
+  try {
+    url = new URL(origin)
+  } catch {
+    return false
+  }
+  // Anything beyond scheme, host and port is not an origin (RFC 6454 section 6.2), and `null` is nobody's.
+  if (url.origin === 'null' || url.origin !== origin) return false
+  return samePlace(url, host)
+}
+
+function samePlace(origin: URL, host: string): boolean {
+  const defaultPort = DEFAULT_PORTS[origin.protocol]
+  if (defaultPort === undefined) return false
+  let asked: URL
+  try {
+    asked = new URL(`${origin.protocol}//${host}`)
+  } catch {
+    return false
+  }
+  return asked.hostname === origin.hostname && asked.port === origin.port
+}

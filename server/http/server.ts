@@ -1,0 +1,70 @@
+import { BlockList, isIP } from 'node:net'
+import fastify, { type FastifyInstance } from 'fastify'
+import type { Core } from '../gateway/core.ts'
+
+/** Limits of what an HTTP peer may send, and how long it may take (R03, R05). */
+const HEADERS_TIMEOUT_MS = 5_000
+const REQUEST_TIMEOUT_MS = 10_000
+const CHECKING_INTERVAL_MS = 1_000
+const MAX_HEADER_BYTES = 16_384
+const MAX_HEADERS = 64
+const MAX_BODY_BYTES = 65_536
+
+/** Nothing but what this server itself serves may run in, or frame, its pages. */
+const CONTENT_SECURITY_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+/** Certificates for `http-tls`. */
+export interface HttpTls {
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+/** Makes an HTTP server with this project's limits and headers, and no routes. */
+export function createHttpServer(core: Core, tls: HttpTls | undefined): FastifyInstance {
+  const options = {
+    // Requests are not logged: a line with a query string could hold a token.
+    logger: false,
+    trustProxy: trustOf(core.config.list('trusted-proxies')),
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: true,
+  }
+  const http = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECKING_INTERVAL_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  }
+  const app = (
+    tls ? fastify({ ...options, https: { ...http, ...tls } }) : fastify({ ...options, http })
+  ) as FastifyInstance
+  app.server.maxHeadersCount = MAX_HEADERS
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    void reply.headers({
+      'content-security-policy': CONTENT_SECURITY_POLICY,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    })
+    done(null, payload)
+  })
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }))
+  app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status >= 500) core.log.error({ err: error }, 'HTTP request failed')
+    return reply.code(status).send({ error: status >= 500 ? 'internal error' : 'bad request' })
+  })
+  return app
+}
+
+/** Whether an address is one of the proxies whose X-Forwarded headers count. */
+function trustOf(proxies: readonly string[]): ((address: string) => boolean) | false {
+  if (proxies.length === 0) return false
+  const list = new BlockList()
+  for (const proxy of proxies) {
+    const [address = '', bits] = proxy.split('/', 2)
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}

@@ -1,0 +1,176 @@
+import fastifyWebsocket from '@fastify/websocket'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { WebSocket } from 'ws'
+import { RESP3_SUBPROTOCOL } from '../../shared/subprotocol.ts'
+import type { Core } from '../gateway/core.ts'
+import { shown } from '../log.ts'
+import type { KeepAlive } from '../transport/keep-alive.ts'
+import { hostAndPort } from '../transport/tcp.ts'
+import { serveWebSocket, WebSocketSink } from '../transport/websocket.ts'
+import { subprotocolProblem, tokenOfUpgrade } from './credentials.ts'
+import { isOriginAllowed } from './origin.ts'
+
+/** What a WebSocket route is opened with. */
+export interface WebSocketRoute {
+  readonly core: Core
+  readonly keepAlive: KeepAlive
+  readonly listener: 'public' | 'admin'
+  readonly path: string
+}
+
+/** R17 (CVE-2026-48779): pieces of one message, and of what arrives of it. */
+const MAX_FRAGMENTS = 64
+const MAX_BUFFERED_CHUNKS = 1_024
+
+/** How long a peer may take for the closing handshake, in ms. */
+const CLOSE_TIMEOUT_MS = 2_000
+
+/** How long a client that cannot be admitted is asked to stay away, in seconds. */
+const RETRY_AFTER_SECONDS = 5
+
+/**
+ * Opens the WebSocket at one path of an HTTP server; an upgrade on any other is refused, though the plugin would accept it on
+ * every GET route.
+ */
+export async function openWebSocketRoute(
+  app: FastifyInstance,
+  route: WebSocketRoute,
+): Promise<void> {
+  const { core, path } = route
+  const { config } = core
+  await app.register(fastifyWebsocket, {
+    options: withCloseTimeout({
+      maxPayload: config.memory('ws-max-payload'),
+      maxFragments: MAX_FRAGMENTS,
+      maxBufferedChunks: MAX_BUFFERED_CHUNKS,
+      perMessageDeflate: false,
+      // Without a handler the first name offered would be echoed, be it a token.
+      handleProtocols: (protocols: Set<string>) =>
+        protocols.has(RESP3_SUBPROTOCOL) ? RESP3_SUBPROTOCOL : false,
+    }),
+    // Clients are closed by the gateway, with a code that says why; nothing is left for the plugin to do.
+    preClose: (done) => app.websocketServer.close(() => done()),
+    errorHandler: (_error, socket) => socket.terminate(),
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    if (isUpgrade(request) && request.routeOptions.url !== path) {
+      void reply.code(404).send({ error: `WebSockets are served at ${path} only` })
+      return
+    }
+    done()
+  })
+  app.route({
+    method: 'GET',
+    url: path,
+    exposeHeadRoute: false,
+    onRequest: (request, reply, done) => {
+      const refusal = isUpgrade(request) ? refusalOf(request, route) : NOT_AN_UPGRADE
+      if (refusal) refuse(reply, refusal)
+      else done()
+    },
+    handler: (_request, reply) => refuse(reply, NOT_AN_UPGRADE),
+    wsHandler: (webSocket: WebSocket, request: FastifyRequest) => {
+      accept(webSocket, request, route)
+    },
+  })
+}
+
+/** ws's types lack this option of 8.23. */
+function withCloseTimeout<Options extends object>(options: Options): Options {
+  return { ...options, closeTimeout: CLOSE_TIMEOUT_MS }
+}
+
+interface Refusal {
+  readonly status: number
+  readonly error: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const NOT_AN_UPGRADE: Refusal = {
+  status: 426,
+  error: 'this path speaks WebSocket only',
+  headers: { upgrade: 'websocket' },
+}
+
+function refuse(reply: FastifyReply, { status, error, headers }: Refusal): void {
+  void reply
+    .code(status)
+    .headers({ ...headers, connection: 'close' })
+    .send({ error })
+}
+
+function isUpgrade(request: FastifyRequest): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+function refusalOf(
+  request: FastifyRequest,
+  { core, listener }: WebSocketRoute,
+): Refusal | undefined {
+  const { config, log, services, admission } = core
+  const subprotocols = request.headers['sec-websocket-protocol']
+  const problem = subprotocolProblem(subprotocols)
+  if (problem !== undefined) return { status: 400, error: problem }
+  const { origin } = request.headers
+  const allowed = listener === 'public' ? config.list('ws-allowed-origins') : []
+  if (!isOriginAllowed({ origin, host: request.host }, allowed)) {
+    services.counters.originsRefused++
+    log.warn(
+      { origin: shown(origin ?? ''), host: shown(request.host), address: request.ip },
+      `origin refused; to allow it add it to ws-allowed-origins`,
+    )
+    return { status: 403, error: 'this origin may not connect' }
+  }
+  if (config.text('ws-token-cookie') !== '' && origin === undefined && hasCookie(request, core)) {
+    return { status: 403, error: 'a cookie counts only with an Origin' }
+  }
+  if (!admission.admit()) {
+    return {
+      status: 503,
+      error: 'max number of clients reached',
+      headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+    }
+  }
+  return undefined
+}
+
+function hasCookie(request: FastifyRequest, core: Core): boolean {
+  return tokenOf(request, core, false) === undefined && tokenOf(request, core, true) !== undefined
+}
+
+function tokenOf(
+  request: FastifyRequest,
+  { config }: Core,
+  withCookie: boolean,
+): string | undefined {
+  const { authorization, cookie } = request.headers
+  return tokenOfUpgrade(
+    {
+      authorization,
+      cookie,
+      subprotocols: request.headers['sec-websocket-protocol'],
+      query: request.query as Record<string, unknown>,
+    },
+    {
+      cookieName: withCookie ? config.text('ws-token-cookie') : '',
+      query: config.boolean('ws-token-query'),
+    },
+  )
+}
+
+function accept(webSocket: WebSocket, request: FastifyRequest, route: WebSocketRoute): void {
+  const { core, keepAlive, listener } = route
+  const { socket } = request.raw
+  const sink = new WebSocketSink(webSocket, socket, () => connection.client.onWritable())
+  const connection = core.connectWebSocket(
+    {
+      listener,
+      address: hostAndPort(request.ip, socket.remotePort ?? 0),
+      localAddress: hostAndPort(socket.localAddress ?? '', socket.localPort ?? 0),
+      origin: request.headers.origin,
+    },
+    sink,
+    tokenOf(request, core, true),
+  )
+  serveWebSocket(webSocket, connection, { keepAlive, nowMs: () => core.clock.monotonicMs() })
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+import { healthcheck } from './cli/healthcheck.ts'
+import { checkConfiguration, serve } from './cli/serve.ts'
+import { tokenCommand } from './cli/token.ts'
+import { RespcastError } from './errors.ts'
+import { RESPCAST_VERSION } from './gateway/facts.ts'
+
+const HELP = `Respcast: Redis Pub/Sub that browsers can join.
+
+Usage: respcast [file] [--directive value ...]   serve; without anything: the development profile
+       respcast --check [file] [--directive ...] check a configuration and say what is wrong
+       respcast token mint|verify ...            development tokens (see respcast token --help)
+       respcast healthcheck [file] [...]         ask a running server whether it is ready
+       respcast --version | --help
+
+Every directive of redis.conf works as --name value, as RESPCAST_CONF_NAME in the environment, and in the file.
+They are listed in docs/directives.md.
+`
+
+/** Runs what the command line asks for. @returns The exit code. */
+async function run(args: readonly string[]): Promise<number> {
+  const [first, ...rest] = args
+  switch (first) {
+    case '--version':
+    case '-v':
+      process.stdout.write(`respcast ${RESPCAST_VERSION}\n`)
+      return 0
+    case '--help':
+    case '-h':
+      process.stdout.write(HELP)
+      return 0
+    case '--check':
+      checkConfiguration(rest)
+      process.stdout.write('The configuration is good.\n')
+      return 0
+    case 'token':
+      return tokenCommand(rest)
+    case 'healthcheck':
+      return healthcheck(rest)
+    default:
+      await serve(args)
+      return 0
+  }
+}
+
+try {
+  process.exit(await run(process.argv.slice(2)))
+} catch (error) {
+  if (!(error instanceof RespcastError)) throw error
+  process.stderr.write(`respcast: ${error.message}\n`)
+  process.exit(1)
+}

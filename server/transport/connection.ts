@@ -1,0 +1,162 @@
+import type { Client } from '../client/client.ts'
+import { closeCause, type CloseCause } from '../client/close-cause.ts'
+import type { Dispatcher } from '../command/dispatch.ts'
+import type { Counters } from '../command/counters.ts'
+import { ProtocolError } from '../resp/protocol-error.ts'
+import { RequestParser, type RequestLimits } from '../resp/request-parser.ts'
+
+/** What connections of one kind share. */
+export interface ConnectionHost {
+  readonly dispatcher: Dispatcher
+  readonly counters: Counters
+  /** Whether a client that has not logged in is under the limits of section 1.3 (redis-semantics). */
+  readonly mustLogIn: (client: Client) => boolean
+  /** `client-query-buffer-limit` in bytes. */
+  readonly queryBufferBytes: () => number
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number
+  /** Something went wrong that a peer should know nothing about. */
+  readonly onProtocolError: (client: Client, error: ProtocolError) => void
+}
+
+/** Bytes that a client may have waiting here before it has logged in (Redis 7.4: 1 MB). */
+const UNAUTHENTICATED_QUERY_BYTES = 1_048_576
+
+/** What a WebSocket may send before it has logged in. */
+const UNAUTHENTICATED_BYTES = 16_384
+const UNAUTHENTICATED_COMMANDS = 8
+
+const QUERY_BUFFER_FULL: CloseCause = { name: 'query-buffer', output: 'drop', close: undefined }
+const CROSS_PROTOCOL: CloseCause = { name: 'cross-protocol', output: 'drop', close: undefined }
+const PEER_ENDED: CloseCause = { name: 'peer-closed', output: 'flush', close: undefined }
+
+/**
+ * Takes the bytes of one client to the dispatcher, request by request, until the client is closed. A request whose
+ * answer has to wait stops it: nothing behind it is executed, and nothing more is read.
+ */
+export class Connection {
+  readonly client: Client
+  readonly #host: ConnectionHost
+  readonly #parser: RequestParser
+  #waiting = false
+  #ended = false
+  #bytesBeforeLogin = 0
+  #commandsBeforeLogin = 0
+
+  constructor(client: Client, limits: RequestLimits, host: ConnectionHost) {
+    this.client = client
+    this.#host = host
+    this.#parser = new RequestParser(limits)
+  }
+
+  /** Executes nothing until `done` is settled: a login that began before the first byte. */
+  holdFor(done: Promise<void>): void {
+    this.#hold()
+    void done.then(() => this.#release())
+  }
+
+  /** Bytes from the peer, cut anywhere. They are not changed afterwards by anybody. */
+  receive(chunk: Buffer): void {
+    const { client } = this
+    if (client.closed) return
+    client.bytesIn += chunk.length
+    this.#host.counters.bytesIn += chunk.length
+    client.lastInteractionMs = this.#host.nowMs()
+    if (client.isWebSocket && !client.authenticated) {
+      this.#bytesBeforeLogin += chunk.length
+      if (this.#bytesBeforeLogin > UNAUTHENTICATED_BYTES) {
+        this.#refuseUnauthenticated()
+        return
+      }
+    }
+    this.#parser.feed(chunk)
+    if (!this.#waiting) this.#process()
+    if (!client.closed) this.#checkQueryBuffer()
+  }
+
+  /** The peer sends nothing more; what it sent is still answered. */
+  peerEnded(): void {
+    this.#ended = true
+    if (!this.#waiting) this.client.close(PEER_ENDED)
+  }
+
+  /** The connection is gone. */
+  peerClosed(): void {
+    this.client.peerClosed()
+  }
+
+  #process(): void {
+    const { client } = this
+    const { dispatcher, mustLogIn } = this.#host
+    const parser = this.#parser
+    while (!client.closed) {
+      parser.unauthenticated = !client.authenticated && mustLogIn(client)
+      let found: boolean
+      try {
+        found = parser.next()
+      } catch (error) {
+        this.#fail(error)
+        return
+      }
+      if (!found) return
+      if (parser.unauthenticated && client.isWebSocket && this.#isOneTooMany()) return
+      const waiting = dispatcher.execute(client, parser)
+      if (waiting) {
+        this.#hold()
+        void waiting.then(() => this.#release())
+        return
+      }
+    }
+  }
+
+  #isOneTooMany(): boolean {
+    this.#commandsBeforeLogin++
+    if (this.#commandsBeforeLogin <= UNAUTHENTICATED_COMMANDS) return false
+    this.#refuseUnauthenticated()
+    return true
+  }
+
+  #refuseUnauthenticated(): void {
+    this.client.close(closeCause('unauthorized', 'flush', 'log in first'))
+  }
+
+  #hold(): void {
+    this.#waiting = true
+    this.client.pause()
+  }
+
+  #release(): void {
+    this.#waiting = false
+    if (this.client.closed) return
+    if (this.client.authenticated) this.#bytesBeforeLogin = this.#commandsBeforeLogin = 0
+    this.#process()
+    if (this.#waiting || this.client.closed) return
+    if (this.#ended) this.client.close(PEER_ENDED)
+    else this.client.resume()
+  }
+
+  #checkQueryBuffer(): void {
+    const { client } = this
+    const pending = this.#parser.pendingBytes
+    client.queryBytes = pending
+    const limit = this.#parser.unauthenticated
+      ? UNAUTHENTICATED_QUERY_BYTES
+      : this.#host.queryBufferBytes()
+    if (pending <= limit) return
+    this.#host.counters.queryBufferDisconnections++
+    client.close(QUERY_BUFFER_FULL)
+  }
+
+  #fail(error: unknown): void {
+    const { client } = this
+    if (!(error instanceof ProtocolError)) throw error
+    this.#host.onProtocolError(client, error)
+    if (error.kind === 'cross-protocol') {
+      client.close(CROSS_PROTOCOL)
+      return
+    }
+    this.#host.dispatcher.fail(client, `ERR Protocol error: ${error.message}`)
+    const name = error.kind === 'too-large' ? 'too-large' : 'protocol-error'
+    client.close(closeCause(name, 'flush', error.message))
+  }
+}

@@ -1,0 +1,83 @@
+import type { Clock, Timer } from '../clock.ts'
+
+/** What is kept alive. */
+export interface Pingable {
+  ping(): void
+  /** It did not answer in time. */
+  dead(): void
+  /** Monotonic milliseconds of the last byte or pong from it. */
+  lastHeardMs(): number
+}
+
+interface Entry {
+  readonly peer: Pingable
+  dueMs: number
+  /** When it was pinged and has to answer; undefined while nothing is due from it. */
+  pingedMs: number | undefined
+}
+
+/** Directives, in ms. */
+export interface KeepAliveSettings {
+  /** `ws-ping-interval`; 0 is never. */
+  readonly intervalMs: () => number
+  /** `ws-pong-timeout`. */
+  readonly timeoutMs: () => number
+}
+
+/** How often the peers are looked through, in ms. */
+const LOOK_MS = 1_000
+
+/**
+ * Pings every peer at its interval, varied by 20 % either way so that they do not all come at once, and tells of those
+ * that stay silent. Whatever comes from a peer is an answer. One timer serves all.
+ */
+export class KeepAlive {
+  readonly #clock: Clock
+  readonly #settings: KeepAliveSettings
+  readonly #random: () => number
+  readonly #entries = new Map<Pingable, Entry>()
+  #timer: Timer | undefined
+
+  /** @param random 0 to 1. */
+  constructor(clock: Clock, settings: KeepAliveSettings, random: () => number) {
+    this.#clock = clock
+    this.#settings = settings
+    this.#random = random
+  }
+
+  add(peer: Pingable): void {
+    this.#entries.set(peer, { peer, dueMs: this.#nextDueMs(), pingedMs: undefined })
+    this.#timer ??= this.#clock.every(LOOK_MS, () => this.#look())
+  }
+
+  remove(peer: Pingable): void {
+    this.#entries.delete(peer)
+    if (this.#entries.size > 0) return
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  #nextDueMs(): number {
+    return this.#clock.monotonicMs() + this.#settings.intervalMs() * (0.8 + 0.4 * this.#random())
+  }
+
+  #look(): void {
+    if (this.#settings.intervalMs() === 0) return
+    const nowMs = this.#clock.monotonicMs()
+    for (const entry of this.#entries.values()) {
+      if (entry.dueMs > nowMs) continue
+      const { peer, pingedMs } = entry
+      if (pingedMs === undefined) {
+        entry.pingedMs = nowMs
+        entry.dueMs = nowMs + this.#settings.timeoutMs()
+        peer.ping()
+      } else if (peer.lastHeardMs() >= pingedMs) {
+        entry.pingedMs = undefined
+        entry.dueMs = this.#nextDueMs()
+      } else {
+        this.remove(peer)
+        peer.dead()
+      }
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+import type { TransportName } from '../client/client.ts'
+import { RespcastError } from '../errors.ts'
+import type { Admission } from './admission.ts'
+import type { Connection } from './connection.ts'
+import { SocketSink } from './socket-sink.ts'
+import type { Sink } from '../client/sink.ts'
+
+/** What a RESP listener needs of the server. */
+export interface TcpHost {
+  readonly admission: Admission
+  /** Makes a client of an accepted socket. `onWritable` of the sink is to be called by it. */
+  readonly connect: (peer: TcpPeer, sink: Sink) => Connection
+  /** The line with which protected mode refuses a peer, if it does. */
+  readonly refusal: (peer: TcpPeer) => string | undefined
+  /** `tcp-keepalive` in seconds; 0 is off. */
+  readonly keepAliveSeconds: () => number
+}
+
+/** Where a connection comes from. */
+export interface TcpPeer {
+  readonly transport: TransportName
+  /** The peer's IP address; empty for a Unix socket. */
+  readonly ip: string
+  /** `ip:port`, `[ip]:port` or `path:0`. */
+  readonly address: string
+  readonly localAddress: string
+}
+
+/** Where to listen. */
+export type TcpEndpoint =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number; readonly backlog: number }
+  | {
+      readonly kind: 'tls'
+      readonly host: string
+      readonly port: number
+      readonly backlog: number
+      readonly tls: TlsOptions
+    }
+  | { readonly kind: 'unix'; readonly path: string; readonly mode: number }
+
+/** A listener that is open. */
+export interface Listener {
+  /** Where it listens, as a person would write it. */
+  readonly address: string
+  /** The port; 0 for a Unix socket. */
+  readonly port: number
+  /** Stops accepting; connections live on. */
+  close(): void
+}
+
+const FULL = '-ERR max number of clients reached\r\n'
+
+/** RESP's highWaterMark: back-pressure is our own, so this only sizes the runtime's reads. */
+const HIGH_WATER_MARK_BYTES = 65_536
+
+/**
+ * Opens a RESP listener.
+ *
+ * @throws RespcastError `ERR_LISTEN`, naming the address and why it cannot be had.
+ */
+export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<Listener> {
+  const options = {
+    allowHalfOpen: true,
+    noDelay: true,
+    highWaterMark: HIGH_WATER_MARK_BYTES,
+  }
+  const accept = (socket: Socket): void => acceptSocket(socket, endpoint, host)
+  const server =
+    endpoint.kind === 'tls'
+      ? createTlsServer({ ...options, ...endpoint.tls, handshakeTimeout: 5_000 }, accept)
+      : createServer(options, accept)
+  // A failed handshake is the peer's affair; the socket is gone already.
+  server.on('tlsClientError', () => {})
+  await listen(server, endpoint)
+  return {
+    address: endpoint.kind === 'unix' ? endpoint.path : hostAndPort(endpoint.host, portOf(server)),
+    port: endpoint.kind === 'unix' ? 0 : portOf(server),
+    close: () => {
+      server.close()
+    },
+  }
+}
+
+function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
+  const where = endpoint.kind === 'unix' ? endpoint.path : hostAndPort(endpoint.host, endpoint.port)
+  if (endpoint.kind === 'unix') rmSync(endpoint.path, { force: true })
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        new RespcastError('ERR_LISTEN', `cannot listen on ${where}: ${error.code}`, {
+          cause: error,
+        }),
+      )
+    })
+    const opened = (): void => {
+      if (endpoint.kind === 'unix' && endpoint.mode !== 0) chmodSync(endpoint.path, endpoint.mode)
+      // Running out of descriptors must not end the server: accepting goes on when there are some again.
+      server.removeAllListeners('error').on('error', () => {})
+      resolve()
+    }
+    if (endpoint.kind === 'unix') server.listen(endpoint.path, opened)
+    else
+      server.listen({ host: endpoint.host, port: endpoint.port, backlog: endpoint.backlog }, opened)
+  })
+}
+
+function acceptSocket(socket: Socket, endpoint: TcpEndpoint, host: TcpHost): void {
+  socket.on('error', () => socket.destroy())
+  const peer = peerOf(socket, endpoint)
+  if (!host.admission.admit()) {
+    refuse(socket, FULL)
+    return
+  }
+  const refusal = host.refusal(peer)
+  if (refusal !== undefined) {
+    refuse(socket, `-${refusal}\r\n`)
+    return
+  }
+  const keepAlive = host.keepAliveSeconds()
+  if (keepAlive > 0) socket.setKeepAlive(true, keepAlive * 1000)
+  const sink = new SocketSink(socket, () => connection.client.onWritable())
+  const connection = host.connect(peer, sink)
+  socket.on('data', (chunk: Buffer) => connection.receive(chunk))
+  socket.on('end', () => connection.peerEnded())
+  socket.on('close', () => connection.peerClosed())
+}
+
+/** Says why, and hangs up. */
+function refuse(socket: Socket, line: string): void {
+  socket.resume()
+  socket.end(Buffer.from(line, 'latin1'), () => socket.destroy())
+}
+
+function peerOf(socket: Socket, endpoint: TcpEndpoint): TcpPeer {
+  if (endpoint.kind === 'unix') {
+    const address = `${endpoint.path}:0`
+    return { transport: 'unix', ip: '', address, localAddress: address }
+  }
+  return {
+    transport: endpoint.kind,
+    ip: socket.remoteAddress ?? '',
+    address: hostAndPort(socket.remoteAddress ?? '', socket.remotePort ?? 0),
+    localAddress: hostAndPort(socket.localAddress ?? '', socket.localPort ?? 0),
+  }
+}
+
+/** `ip:port`, or `[ip]:port` for IPv6. */
+export function hostAndPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port
+}

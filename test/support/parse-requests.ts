@@ -1,0 +1,38 @@
+import { ProtocolError } from '../../server/resp/protocol-error.ts'
+import { RequestParser, type RequestLimits } from '../../server/resp/request-parser.ts'
+
+/** What Redis allows a client over TCP. */
+export const TCP_LIMITS: RequestLimits = {
+  maxBulkBytes: 536_870_912,
+  maxArguments: 2_147_483_647,
+  maxCommandBytes: Number.POSITIVE_INFINITY,
+}
+
+/** What came out of a parser: requests as byte strings, and how it ended. */
+export interface Parsed {
+  readonly requests: string[][]
+  readonly error: ProtocolError | undefined
+}
+
+/** Feeds chunks one after the other, taking every request as soon as it is there. */
+export function parseRequests(
+  chunks: readonly Uint8Array[],
+  limits: RequestLimits = TCP_LIMITS,
+  unauthenticated = false,
+): Parsed {
+  const parser = new RequestParser(limits)
+  parser.unauthenticated = unauthenticated
+  const requests: string[][] = []
+  try {
+    for (const chunk of chunks) {
+      parser.feed(Buffer.from(chunk))
+      while (parser.next()) {
+        requests.push(Array.from({ length: parser.count }, (_, index) => parser.text(index)))
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    return { requests, error }
+  }
+  return { requests, error: undefined }
+}
