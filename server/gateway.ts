@@ -29,6 +29,8 @@ export interface GatewayParts {
   readonly onShutdown?: () => void
   /** A port of 0 is any free port instead of none: for tests and for embedding. */
   readonly anyPort?: boolean
+  /** The HTTP listeners are somebody else's. */
+  readonly withoutHttp?: boolean
 }
 
 /** Where a started gateway listens. */
@@ -51,10 +53,11 @@ export class Gateway {
   readonly core: Core
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #keepAlive: KeepAlive
+  readonly keepAlive: KeepAlive
   readonly #listeners: Listener[] = []
   readonly #apps: FastifyInstance[] = []
   readonly #anyPort: boolean
+  readonly #withoutHttp: boolean
   #stopping: Promise<void> | undefined
 
   /** @throws RespcastError The configuration cannot be used. */
@@ -63,6 +66,7 @@ export class Gateway {
     this.#clock = parts.clock ?? systemClock
     this.#log = log
     this.#anyPort = parts.anyPort ?? false
+    this.#withoutHttp = parts.withoutHttp ?? false
     this.core = new Core({
       config,
       log,
@@ -72,7 +76,7 @@ export class Gateway {
       atEndOfTurn,
       shutdown: parts.onShutdown ?? (() => void this.stop()),
     })
-    this.#keepAlive = new KeepAlive(
+    this.keepAlive = new KeepAlive(
       this.#clock,
       {
         intervalMs: () => config.seconds('ws-ping-interval') * 1000,
@@ -93,7 +97,7 @@ export class Gateway {
       await this.#openResp()
       const http = await this.#openHttp('http-port', () => this.#publicApp())
       const admin = await this.#openHttp('admin-port', () =>
-        createAdminApp(this.core, this.#keepAlive),
+        createAdminApp(this.core, this.keepAlive),
       )
       return { resp: this.#listeners, http, admin }
     } catch (error) {
@@ -132,11 +136,14 @@ export class Gateway {
   async #openResp(): Promise<void> {
     const host: TcpHost = {
       admission: this.core.admission,
-      connect: (peer, sink) => this.core.connectTcp(peer, sink),
+      connect: (peer, sink) => this.core.reception.connectTcp(peer, sink),
       refusal: ({ transport, ip }) =>
         this.core.protectedModeRefusal(transport === 'unix' || isLoopback(ip)),
       keepAliveSeconds: () => this.core.config.seconds('tcp-keepalive'),
     }
+    this.core.config.onChange(['tls-cert-file', 'tls-key-file', 'tls-ca-cert-file'], () =>
+      this.#reloadTls(),
+    )
     for (const { endpoint, directive, optional } of this.#endpoints()) {
       try {
         this.#listeners.push(await listenTcp(endpoint, host))
@@ -179,6 +186,17 @@ export class Gateway {
     return endpoints
   }
 
+  /** Certificates are renewed under a running server: CONFIG SET tls-cert-file with the same name reads it again. */
+  #reloadTls(): string | undefined {
+    if (this.core.config.integer('tls-port') === 0) return undefined
+    try {
+      for (const listener of this.#listeners) listener.setTls(this.#tls())
+      return undefined
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+
   #tls(): TlsOptions {
     const { config } = this.core
     const ca = config.path('tls-ca-cert-file')
@@ -203,7 +221,7 @@ export class Gateway {
           key: readPem(config.path('tls-key-file'), 'tls-key-file'),
         }
       : undefined
-    return createPublicApp(this.core, this.#keepAlive, tls)
+    return createPublicApp(this.core, this.keepAlive, tls)
   }
 
   async #openHttp(
@@ -212,7 +230,7 @@ export class Gateway {
   ): Promise<number | undefined> {
     const { config } = this.core
     const port = config.integer(directive)
-    if (port === 0 && !this.#anyPort) return undefined
+    if (this.#withoutHttp || (port === 0 && !this.#anyPort)) return undefined
     const addresses = config.list(directive === 'http-port' ? 'http-bind' : 'admin-bind')
     let bound: number | undefined
     for (const text of addresses) {

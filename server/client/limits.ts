@@ -12,6 +12,8 @@ export type LimitClass = 'normal' | 'replica' | 'pubsub' | 'websocket'
 
 /** What clients of one transport may do; read at each use, so that CONFIG SET holds at once. */
 export interface ClientLimits {
+  /** None of the limits on subscriptions below is set. */
+  readonly unlimited: boolean
   /** Channels and shard channels of one client; Infinity over TCP. */
   readonly maxSubscriptions: number
   readonly maxPatterns: number
@@ -26,6 +28,7 @@ export interface ClientLimits {
 
 /** The limits of TCP clients: Redis has none but those of its parser. */
 export const NO_CLIENT_LIMITS: ClientLimits = {
+  unlimited: true,
   maxSubscriptions: Number.POSITIVE_INFINITY,
   maxPatterns: Number.POSITIVE_INFINITY,
   maxChannelBytes: Number.POSITIVE_INFINITY,

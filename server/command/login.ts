@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts'
 import { closeCause } from '../client/close-cause.ts'
 import { describeClient } from '../client/describe.ts'
 import type { CompiledGrant } from '../token/grants.ts'
-import type { TokenLogin } from '../token/sessions.ts'
+import type { LoginRefusal, TokenLogin } from '../token/sessions.ts'
 import type { CommandContext } from './context.ts'
 import { WRONG_PASSWORD } from './error-texts.ts'
 import type { Request } from '../resp/request.ts'
@@ -137,10 +137,6 @@ function enterTokenSession(context: CommandContext, grant: CompiledGrant): void 
 }
 
 /** Closes a WebSocket whose login was refused, behind the reply that says so. */
-export function closeAfterRefusal(
-  client: Client,
-  name: 'unauthorized' | 'forbidden' | 'revoked',
-  error: string,
-): void {
+export function closeAfterRefusal(client: Client, name: LoginRefusal, error: string): void {
   client.close(closeCause(name, 'flush', error.replace(/^WRONGPASS /, '')))
 }

@@ -64,7 +64,7 @@ function subscribe(space: Space): Handler {
       reply.error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
       return
     }
-    if (client.isWebSocket) {
+    if (!client.limits.unlimited) {
       const error = limitError(client, space, request)
       if (error !== undefined) {
         reply.error(error)

@@ -14,9 +14,11 @@ export class CommandTable {
 
   /**
    * @param specs Containers before their subcommands.
+   * @param renames Old and new names (`rename-command`); an empty new name takes the command away. ACL rules and statistics
+   *   keep the old name, as in Redis.
    * @throws Error Two specs have one name, or a subcommand has no container.
    */
-  constructor(specs: readonly CommandSpec[]) {
+  constructor(specs: readonly CommandSpec[], renames: readonly (readonly string[])[] = []) {
     this.catalog = new CommandCatalog(withKnownCommands(specs))
     for (const spec of specs) {
       const bar = spec.name.indexOf('|')
@@ -26,6 +28,7 @@ export class CommandTable {
       else if (container) container.subcommands.set(spec.name.slice(bar + 1), command)
       else throw new Error(`Subcommand '${spec.name}' stands before its container`)
     }
+    for (const [from = '', to = ''] of renames) this.#rename(from.toLowerCase(), to.toLowerCase())
   }
 
   /** Top-level commands: COMMAND COUNT. */
@@ -63,6 +66,13 @@ export class CommandTable {
     const command = this.#spelled(request.text(at))
     if (!command || command.subcommands.size === 0 || request.count < at + 2) return command
     return command.subcommands.get(request.text(at + 1).toLowerCase())
+  }
+
+  #rename(from: string, to: string): void {
+    const command = this.#byName.get(from)
+    if (!command) return
+    this.#byName.delete(from)
+    if (to !== '') this.#byName.set(to, command)
   }
 
   #spelled(name: string): Command | undefined {

@@ -1,16 +1,10 @@
-import { AclLog } from '../acl/log.ts'
 import { describeUser } from '../acl/describe.ts'
 import { usersOfConfig } from '../acl/file.ts'
-import { newUser } from '../acl/rules.ts'
+import { AclLog } from '../acl/log.ts'
 import { UserTable } from '../acl/users.ts'
-import { Client, type ClientOrigin } from '../client/client.ts'
 import { ClientTable } from '../client/clients.ts'
-import { closeCause } from '../client/close-cause.ts'
 import { describeClient } from '../client/describe.ts'
 import { Flusher } from '../client/flusher.ts'
-import type { Identity } from '../client/identity.ts'
-import type { ClientLimits } from '../client/limits.ts'
-import type { Sink } from '../client/sink.ts'
 import { applyUserChanges } from '../client/user-changes.ts'
 import type { Clock } from '../clock.ts'
 import { ALL_COMMANDS } from '../command/commands.ts'
@@ -22,22 +16,17 @@ import type { Config } from '../config/store.ts'
 import { RespcastError } from '../errors.ts'
 import { shown, type Logger } from '../log.ts'
 import { Registry, type PublishSpace } from '../pubsub/registry.ts'
-import type { Protocol } from '../resp/reply-writer.ts'
-import { TokenAuthenticator } from '../token/authenticator.ts'
-import { CACHE_TIMES } from '../token/cached-key-set.ts'
-import { SubscriptionJudge } from '../token/judge.ts'
+import type { TokenAuthenticator } from '../token/authenticator.ts'
 import type { Fetch } from '../token/key-fetch.ts'
 import { validateRolePattern } from '../token/placeholders.ts'
-import { TokenSessions } from '../token/sessions.ts'
 import { Admission } from '../transport/admission.ts'
-import { Connection, type ConnectionHost } from '../transport/connection.ts'
 import { standalone } from '../upstream/none.ts'
 import { aclFile } from './acl-file.ts'
 import { configAccess } from './config-access.ts'
 import { processFacts } from './facts.ts'
-import { configuredIssuers } from './issuers.ts'
-import { liveLimits, type LiveLimits } from './live-limits.ts'
 import { OutputGuard } from './output-guard.ts'
+import { Reception } from './reception.ts'
+import { createTokens } from './tokens.ts'
 import { addValidators } from './validators.ts'
 
 /** What a core is built with. */
@@ -71,9 +60,7 @@ export class Core {
   readonly services: Services
   readonly dispatcher: Dispatcher
   readonly admission: Admission
-  readonly limits: LiveLimits
-  readonly #nobody: Identity
-  readonly #connections: ConnectionHost
+  readonly reception: Reception
   readonly #authenticator: TokenAuthenticator
   readonly #guard: OutputGuard
 
@@ -86,43 +73,12 @@ export class Core {
     addValidators(config)
     config.check()
 
-    const table = new CommandTable(ALL_COMMANDS)
-    const { catalog } = table
+    const table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
     const counters = new Counters()
-    const users = new UserTable(catalog, {
-      pubsubDefault: config.choice('acl-pubsub-default'),
-      databases: config.integer('databases'),
-      checkRolePattern: validateRolePattern,
-    })
-    config.onChange(['acl-pubsub-default'], (settings) => {
-      users.pubsubDefault = settings.choice('acl-pubsub-default')
-      return undefined
-    })
-    const aclLog = new AclLog(config.integer('acllog-max-len'))
-    config.onChange(['acllog-max-len'], (settings) => {
-      aclLog.maxLength = settings.integer('acllog-max-len')
-      return undefined
-    })
-    const delivery = { shareBytes: config.memory('min-string-size-avoid-copy-reply') }
-    config.onChange(['min-string-size-avoid-copy-reply'], (settings) => {
-      delivery.shareBytes = settings.memory('min-string-size-avoid-copy-reply')
-      return undefined
-    })
-    const registry = new Registry(delivery)
+    const users = createUsers(config, table)
+    const registry = new Registry(deliveryOptions(config))
     const clients: ClientTable = new ClientTable(clock, (client) => flusher.add(client))
-    this.#guard = new OutputGuard({
-      limit: (name) => config.bufferLimits()[name],
-      idleSeconds: () => config.seconds('timeout'),
-      clients,
-      clock,
-      onExceeded: (client, bound) => {
-        counters.outputLimitDisconnections++
-        log.warn(
-          { client: describeClient(client, clock.monotonicMs()), bound },
-          'client closed for overcoming of output buffer limits',
-        )
-      },
-    })
+    this.#guard = createGuard(parts, clients, counters)
     const flusher = new Flusher({
       atEndOfTurn: parts.atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
@@ -138,75 +94,23 @@ export class Core {
         'client closed',
       )
     })
-
-    this.#authenticator = new TokenAuthenticator({
-      issuers: configuredIssuers(config),
-      clock,
-      fetch: parts.fetch,
-      catalog,
-      findRole: (name) => users.get(name),
-      pubsubDefault: () => users.pubsubDefault,
-      separators: config.text('placeholder-separators'),
-      cacheTimes: {
-        ...CACHE_TIMES,
-        coolDownMs: config.seconds('jwt-jwks-cooldown') * 1000,
-        refreshMs: config.seconds('jwt-jwks-refresh') * 1000,
-        staleMs: config.seconds('jwt-jwks-max-stale') * 1000,
-      },
-      events: {
-        keysFailed: (issuer, detail) => {
-          log.warn({ issuer: issuer.iss, detail }, 'the keys of an issuer cannot be loaded')
-        },
-        keysRemoved: (_issuer, keyIds) => tokens.keysRemoved(keyIds),
-      },
-    })
-    const tokens: TokenSessions = new TokenSessions({
-      authenticator: this.#authenticator,
+    const { authenticator, sessions: tokens } = createTokens({
+      ...parts,
+      table,
+      users,
       clients,
       registry,
-      judge: new SubscriptionJudge(catalog),
-      clock,
-      findUser: (name) => users.get(name),
-      random: parts.random,
-      settings: {
-        get graceMs() {
-          return config.seconds('token-expiry-grace') * 1000
-        },
-        get revocation() {
-          return config.choice('ws-revocation')
-        },
-      },
-      events: {
-        accepted: (client, grant) => {
-          counters.tokensAccepted++
-          log.debug(
-            { id: client.id, user: shown(grant.userName), kid: grant.kid },
-            'token accepted',
-          )
-        },
-        refused: (client, refusal) => {
-          counters.tokensRefused++
-          const { detail, kid, jti, tokenHash } = refusal
-          log.info(
-            { id: client.id, address: client.origin.address, detail, kid, jti, tokenHash },
-            'token refused',
-          )
-        },
-      },
+      counters,
     })
+    this.#authenticator = authenticator
     users.onChange((changes) => {
       applyUserChanges(clients, changes)
       tokens.usersChanged(changes)
     })
-
-    this.#nobody = {
-      user: newUser(catalog, '', { pubsubDefault: 'resetchannels' }),
-      ceilings: [],
-      token: undefined,
-    }
+    this.reception = new Reception({ config, clock, clients, users, tokens, table })
     const file = aclFile({
       path: config.path('aclfile'),
-      catalog,
+      catalog: table.catalog,
       users,
       clock,
       log,
@@ -219,7 +123,7 @@ export class Core {
       registry,
       backplane: standalone(registry),
       users,
-      aclLog,
+      aclLog: createAclLog(config),
       tokens,
       counters,
       config: configAccess(config, users, log),
@@ -227,26 +131,25 @@ export class Core {
       facts: processFacts(config, clock, clients, registry),
       shutdown: parts.shutdown,
       databases: () => config.integer('databases'),
-      becomeAnonymous: (client) => this.#becomeAnonymous(client),
+      becomeAnonymous: (client) => this.reception.becomeAnonymous(client),
       mayUsePassword: (client) =>
         client.origin.listener !== 'public' || config.boolean('ws-password-auth'),
     }
     this.dispatcher = new Dispatcher(this.services)
-    this.admission = new Admission(clients, counters, {
-      maxClients: () => config.integer('maxclients'),
-    })
-    this.limits = liveLimits(config)
-    this.#connections = {
+    this.admission = new Admission(clients, counters, config)
+    this.reception.connections = {
       dispatcher: this.dispatcher,
       counters,
-      mustLogIn: (client) => client.isWebSocket || !this.#defaultIsOpen(),
+      clock,
+      mustLogIn: (client) => client.isWebSocket || !this.reception.defaultIsOpen(),
       queryBufferBytes: () => config.memory('client-query-buffer-limit'),
-      nowMs: () => clock.monotonicMs(),
+      rates: {
+        commandsPerSecond: () => config.integer('ws-command-rate'),
+        publishesPerSecond: () => config.integer('ws-publish-rate'),
+      },
       onProtocolError: (client, error) => {
-        log.debug(
-          { id: client.id, address: client.origin.address, reason: shown(error.message) },
-          'protocol error',
-        )
+        const { address } = client.origin
+        log.debug({ id: client.id, address, reason: shown(error.message) }, 'protocol error')
       },
     }
     this.#loadUsers()
@@ -266,50 +169,6 @@ export class Core {
   stop(): void {
     this.#guard.stop()
     this.services.tokens.stop()
-  }
-
-  /** Whether tokens can log in: an issuer is configured. */
-  get hasIssuer(): boolean {
-    return this.#authenticator.enabled
-  }
-
-  /** Makes a client of a RESP connection. */
-  connectTcp(
-    origin: Omit<ClientOrigin, 'id' | 'connectedMs' | 'listener' | 'origin'>,
-    sink: Sink,
-  ): Connection {
-    const client = this.#newClient(
-      { ...origin, listener: 'resp', origin: undefined },
-      sink,
-      2,
-      this.limits.tcpClients,
-    )
-    client.authenticated = this.#defaultIsOpen()
-    const seconds = this.config.seconds('tcp-auth-timeout')
-    if (seconds > 0 && !client.authenticated) this.#armDeadline(client, seconds)
-    return new Connection(client, this.limits.tcpRequests, this.#connections)
-  }
-
-  /**
-   * Makes a client of a WebSocket.
-   *
-   * @param token One that came with the upgrade: nothing is executed before it is verified.
-   */
-  connectWebSocket(
-    origin: Omit<ClientOrigin, 'id' | 'connectedMs' | 'transport'>,
-    sink: Sink,
-    token: string | undefined,
-  ): Connection {
-    const client = this.#newClient(
-      { ...origin, transport: 'websocket' },
-      sink,
-      3,
-      this.limits.webSocketClients,
-    )
-    this.#armDeadline(client, this.config.seconds('auth-timeout'))
-    const connection = new Connection(client, this.limits.webSocketRequests, this.#connections)
-    if (token !== undefined) connection.holdFor(this.#loginAtUpgrade(client, token))
-    return connection
   }
 
   /**
@@ -343,72 +202,8 @@ export class Core {
 
   /** The line with which protected mode refuses a peer beyond this machine. */
   protectedModeRefusal(isLocal: boolean): string | undefined {
-    if (isLocal || !this.config.boolean('protected-mode') || !this.#defaultIsOpen())
-      return undefined
-    return PROTECTED_MODE
-  }
-
-  #newClient(
-    origin: Omit<ClientOrigin, 'id' | 'connectedMs'>,
-    sink: Sink,
-    protocol: Protocol,
-    limits: ClientLimits,
-  ): Client {
-    const { clients } = this.services
-    const identity = origin.transport === 'websocket' ? this.#nobody : this.#defaultIdentity()
-    const client = new Client(
-      { ...origin, id: clients.takeId(), connectedMs: this.clock.monotonicMs() },
-      identity,
-      protocol,
-      limits,
-      sink,
-      clients,
-    )
-    clients.add(client)
-    return client
-  }
-
-  async #loginAtUpgrade(client: Client, token: string): Promise<void> {
-    const { tokens } = this.services
-    const result = await tokens.verify(client, token)
-    if (client.closed) return
-    if ('error' in result) {
-      const text = result.error.replace(/^WRONGPASS /, '')
-      client.close(closeCause(result.close, 'flush', text))
-    } else {
-      tokens.login(client, result.ok)
-    }
-  }
-
-  #becomeAnonymous(client: Client): void {
-    const { clients } = this.services
-    if (client.isWebSocket) {
-      clients.setIdentity(client, this.#nobody)
-      client.authenticated = false
-      this.#armDeadline(client, this.config.seconds('auth-timeout'))
-    } else {
-      clients.setIdentity(client, this.#defaultIdentity())
-      client.authenticated = this.#defaultIsOpen()
-    }
-  }
-
-  /** Closes a client that has not logged in by then. A later login or RESET makes the deadline void. */
-  #armDeadline(client: Client, seconds: number): void {
-    const epoch = client.deadlineEpoch + 1
-    client.deadlineEpoch = epoch
-    this.clock.after(seconds * 1000, () => {
-      if (client.closed || client.authenticated || client.deadlineEpoch !== epoch) return
-      client.close(closeCause('auth-timeout', 'flush', `no login within ${seconds} s`))
-    })
-  }
-
-  #defaultIdentity(): Identity {
-    return { user: this.services.users.default, ceilings: [], token: undefined }
-  }
-
-  #defaultIsOpen(): boolean {
-    const user = this.services.users.default
-    return user.enabled && user.noPassword
+    const isOpen = this.config.boolean('protected-mode') && this.reception.defaultIsOpen()
+    return isLocal || !isOpen ? undefined : PROTECTED_MODE
   }
 
   #loadUsers(): void {
@@ -427,6 +222,54 @@ export class Core {
     const password = config.text('requirepass')
     if (password !== '') users.requirePassword(password)
   }
+}
+
+function createUsers(config: Config, table: CommandTable): UserTable {
+  const users = new UserTable(table.catalog, {
+    pubsubDefault: config.choice('acl-pubsub-default'),
+    databases: config.integer('databases'),
+    checkRolePattern: validateRolePattern,
+  })
+  config.onChange(['acl-pubsub-default'], (settings) => {
+    users.pubsubDefault = settings.choice('acl-pubsub-default')
+    return undefined
+  })
+  return users
+}
+
+function createAclLog(config: Config): AclLog {
+  const aclLog = new AclLog(config.integer('acllog-max-len'))
+  config.onChange(['acllog-max-len'], (settings) => {
+    aclLog.maxLength = settings.integer('acllog-max-len')
+    return undefined
+  })
+  return aclLog
+}
+
+function deliveryOptions(config: Config): { shareBytes: number } {
+  const options = { shareBytes: config.memory('min-string-size-avoid-copy-reply') }
+  config.onChange(['min-string-size-avoid-copy-reply'], (settings) => {
+    options.shareBytes = settings.memory('min-string-size-avoid-copy-reply')
+    return undefined
+  })
+  return options
+}
+
+function createGuard(parts: CoreParts, clients: ClientTable, counters: Counters): OutputGuard {
+  const { config, clock, log } = parts
+  return new OutputGuard({
+    limit: (name) => config.bufferLimits()[name],
+    idleSeconds: () => config.seconds('timeout'),
+    clients,
+    clock,
+    onExceeded: (client, bound) => {
+      counters.outputLimitDisconnections++
+      log.warn(
+        { client: describeClient(client, clock.monotonicMs()), bound },
+        'client closed for overcoming of output buffer limits',
+      )
+    },
+  })
 }
 
 const PROTECTED_MODE =

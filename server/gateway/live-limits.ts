@@ -37,6 +37,7 @@ export function liveLimits(config: Config): LiveLimits {
     tcpClients.maxPatternBytes = orNone(settings.memory('tcp-max-pattern-length'))
     tcpClients.maxNamesPerCommand = Number.POSITIVE_INFINITY
     tcpClients.maxMessageBytes = Number.POSITIVE_INFINITY
+    tcpClients.unlimited = isUnlimited(tcpClients)
 
     webSocketClients.maxSubscriptions = orNone(settings.integer('ws-max-subscriptions'))
     webSocketClients.maxPatterns = orNone(settings.integer('ws-max-patterns'))
@@ -44,6 +45,7 @@ export function liveLimits(config: Config): LiveLimits {
     webSocketClients.maxPatternBytes = orNone(settings.memory('ws-max-pattern-length'))
     webSocketClients.maxNamesPerCommand = WEBSOCKET_NAMES_PER_COMMAND
     webSocketClients.maxMessageBytes = orNone(settings.memory('ws-max-message-out'))
+    webSocketClients.unlimited = false
   }
   read(config)
   config.onChange(
@@ -63,6 +65,11 @@ export function liveLimits(config: Config): LiveLimits {
     (settings) => void read(settings),
   )
   return { tcpRequests, webSocketRequests, tcpClients, webSocketClients }
+}
+
+function isUnlimited(limits: ClientLimits): boolean {
+  const { maxSubscriptions, maxPatterns, maxChannelBytes, maxPatternBytes } = limits
+  return Math.min(maxSubscriptions, maxPatterns, maxChannelBytes, maxPatternBytes) === Infinity
 }
 
 /** In the directives 0 stands for no limit. */

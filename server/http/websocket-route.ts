@@ -6,7 +6,7 @@ import type { Core } from '../gateway/core.ts'
 import { shown } from '../log.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import { hostAndPort } from '../transport/tcp.ts'
-import { serveWebSocket, WebSocketSink } from '../transport/websocket.ts'
+import { CompressingSink, serveWebSocket, WebSocketSink } from '../transport/websocket.ts'
 import { subprotocolProblem, tokenOfUpgrade } from './credentials.ts'
 import { isOriginAllowed } from './origin.ts'
 
@@ -21,6 +21,15 @@ export interface WebSocketRoute {
 /** R17 (CVE-2026-48779): pieces of one message, and of what arrives of it. */
 const MAX_FRAGMENTS = 64
 const MAX_BUFFERED_CHUNKS = 1_024
+
+/** R16: memory of a compressed connection is bounded; small messages are not worth it. */
+const DEFLATE = {
+  serverNoContextTakeover: true,
+  clientNoContextTakeover: true,
+  serverMaxWindowBits: 10,
+  threshold: 1_024,
+  zlibDeflateOptions: { memLevel: 5 },
+}
 
 /** How long a peer may take for the closing handshake, in ms. */
 const CLOSE_TIMEOUT_MS = 2_000
@@ -43,7 +52,7 @@ export async function openWebSocketRoute(
       maxPayload: config.memory('ws-max-payload'),
       maxFragments: MAX_FRAGMENTS,
       maxBufferedChunks: MAX_BUFFERED_CHUNKS,
-      perMessageDeflate: false,
+      perMessageDeflate: config.boolean('ws-permessage-deflate') && DEFLATE,
       // Without a handler the first name offered would be echoed, be it a token.
       handleProtocols: (protocols: Set<string>) =>
         protocols.has(RESP3_SUBPROTOCOL) ? RESP3_SUBPROTOCOL : false,
@@ -124,14 +133,16 @@ function refusalOf(
   if (config.text('ws-token-cookie') !== '' && origin === undefined && hasCookie(request, core)) {
     return { status: 403, error: 'a cookie counts only with an Origin' }
   }
-  if (!admission.admit()) {
-    return {
-      status: 503,
-      error: 'max number of clients reached',
-      headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
-    }
+  const reason = admission.refusal('ws', request.ip)
+  if (reason === undefined) return undefined
+  return {
+    status: reason === 'address' ? 429 : 503,
+    error:
+      reason === 'address'
+        ? 'too many connections from this address'
+        : 'no room for another client',
+    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
   }
-  return undefined
 }
 
 function hasCookie(request: FastifyRequest, core: Core): boolean {
@@ -161,8 +172,11 @@ function tokenOf(
 function accept(webSocket: WebSocket, request: FastifyRequest, route: WebSocketRoute): void {
   const { core, keepAlive, listener } = route
   const { socket } = request.raw
-  const sink = new WebSocketSink(webSocket, socket, () => connection.client.onWritable())
-  const connection = core.connectWebSocket(
+  const onWritable = (): void => connection.client.onWritable()
+  const sink = core.config.boolean('ws-permessage-deflate')
+    ? new CompressingSink(webSocket, onWritable)
+    : new WebSocketSink(webSocket, socket, onWritable)
+  const connection = core.reception.connectWebSocket(
     {
       listener,
       address: hostAndPort(request.ip, socket.remotePort ?? 0),
@@ -172,5 +186,6 @@ function accept(webSocket: WebSocket, request: FastifyRequest, route: WebSocketR
     sink,
     tokenOf(request, core, true),
   )
+  core.admission.joined(connection.client, 'ws', request.ip)
   serveWebSocket(webSocket, connection, { keepAlive, nowMs: () => core.clock.monotonicMs() })
 }

@@ -115,6 +115,7 @@ export class RequestParser implements Request {
 
   /** Adds bytes behind those not parsed yet. The parser keeps the chunk, and does not change it. */
   feed(chunk: Buffer): void {
+    if (chunk.length === 0) return
     if (this.#at >= this.#chunk.length) {
       this.#chunk = chunk
       this.#at = 0

@@ -36,6 +36,8 @@ export interface TokenSessionSettings {
   readonly graceMs: number
   /** `ws-revocation`: what a WebSocket that loses a subscription gets. */
   readonly revocation: 'close' | 'unsubscribe'
+  /** `ws-max-connections-per-user`; 0 is no limit. */
+  readonly maxWebSocketsPerUser: number
 }
 
 /** For log and counters. */
@@ -47,7 +49,10 @@ export interface TokenSessionEvents {
 /** How a login ends: the grant, or the error line and the close that follows it on a WebSocket without a login. */
 export type TokenLogin =
   | { readonly ok: CompiledGrant }
-  | { readonly error: string; readonly close: 'unauthorized' | 'forbidden' | 'revoked' }
+  | { readonly error: string; readonly close: LoginRefusal }
+
+/** The names of the closes that a refused login ends with. */
+export type LoginRefusal = 'unauthorized' | 'forbidden' | 'revoked' | 'rate-limited'
 
 interface Session {
   grant: CompiledGrant
@@ -116,7 +121,18 @@ export class TokenSessions {
     if (ceiling && !ceiling.enabled) {
       return { error: 'WRONGPASS invalid token', close: 'forbidden' }
     }
+    if (client.isWebSocket && this.#hasTooMany(client, result.ok.userName)) {
+      return { error: 'ERR too many connections of this user', close: 'rate-limited' }
+    }
     return result
+  }
+
+  #hasTooMany(client: Client, userName: string): boolean {
+    const most = this.#parts.settings.maxWebSocketsPerUser
+    if (most === 0 || client.identity.user.name === userName) return false
+    let count = 0
+    for (const other of this.#parts.clients.ofUser(userName)) if (other.isWebSocket) count++
+    return count >= most
   }
 
   /**

@@ -1,9 +1,11 @@
 import type { Client } from '../client/client.ts'
 import { closeCause, type CloseCause } from '../client/close-cause.ts'
+import type { Clock } from '../clock.ts'
 import type { Dispatcher } from '../command/dispatch.ts'
 import type { Counters } from '../command/counters.ts'
 import { ProtocolError } from '../resp/protocol-error.ts'
 import { RequestParser, type RequestLimits } from '../resp/request-parser.ts'
+import { RateLimiter } from './rate.ts'
 
 /** What connections of one kind share. */
 export interface ConnectionHost {
@@ -13,8 +15,12 @@ export interface ConnectionHost {
   readonly mustLogIn: (client: Client) => boolean
   /** `client-query-buffer-limit` in bytes. */
   readonly queryBufferBytes: () => number
-  /** Monotonic milliseconds. */
-  readonly nowMs: () => number
+  readonly clock: Clock
+  /** `ws-command-rate` and `ws-publish-rate`; 0 is no limit. */
+  readonly rates: {
+    readonly commandsPerSecond: () => number
+    readonly publishesPerSecond: () => number
+  }
   /** Something went wrong that a peer should know nothing about. */
   readonly onProtocolError: (client: Client, error: ProtocolError) => void
 }
@@ -25,6 +31,9 @@ const UNAUTHENTICATED_QUERY_BYTES = 1_048_576
 /** What a WebSocket may send before it has logged in. */
 const UNAUTHENTICATED_BYTES = 16_384
 const UNAUTHENTICATED_COMMANDS = 8
+
+/** A client that has been held back for so long without a pause is closed, in ms. */
+const LONGEST_THROTTLE_MS = 10_000
 
 const QUERY_BUFFER_FULL: CloseCause = { name: 'query-buffer', output: 'drop', close: undefined }
 const CROSS_PROTOCOL: CloseCause = { name: 'cross-protocol', output: 'drop', close: undefined }
@@ -42,11 +51,19 @@ export class Connection {
   #ended = false
   #bytesBeforeLogin = 0
   #commandsBeforeLogin = 0
+  readonly #commandRate: RateLimiter | undefined
+  readonly #publishRate: RateLimiter | undefined
+  #throttledSinceMs: number | undefined
 
   constructor(client: Client, limits: RequestLimits, host: ConnectionHost) {
     this.client = client
     this.#host = host
     this.#parser = new RequestParser(limits)
+    if (client.isWebSocket) {
+      const nowMs = host.clock.monotonicMs()
+      this.#commandRate = new RateLimiter(host.rates.commandsPerSecond, nowMs)
+      this.#publishRate = new RateLimiter(host.rates.publishesPerSecond, nowMs)
+    }
   }
 
   /** Executes nothing until `done` is settled: a login that began before the first byte. */
@@ -61,7 +78,7 @@ export class Connection {
     if (client.closed) return
     client.bytesIn += chunk.length
     this.#host.counters.bytesIn += chunk.length
-    client.lastInteractionMs = this.#host.nowMs()
+    client.lastInteractionMs = this.#host.clock.monotonicMs()
     if (client.isWebSocket && !client.authenticated) {
       this.#bytesBeforeLogin += chunk.length
       if (this.#bytesBeforeLogin > UNAUTHENTICATED_BYTES) {
@@ -106,7 +123,32 @@ export class Connection {
         void waiting.then(() => this.#release())
         return
       }
+      if (this.#commandRate && this.#isThrottled()) return
     }
+  }
+
+  /** Holds a WebSocket back that is faster than its rates; one that does not slow down is closed. */
+  #isThrottled(): boolean {
+    const { client } = this
+    const { clock } = this.#host
+    const nowMs = clock.monotonicMs()
+    const publishes = client.lastCommand === 'publish' || client.lastCommand === 'spublish'
+    const waitMs = Math.max(
+      this.#commandRate?.take(nowMs) ?? 0,
+      publishes ? (this.#publishRate?.take(nowMs) ?? 0) : 0,
+    )
+    if (waitMs === 0) {
+      this.#throttledSinceMs = undefined
+      return false
+    }
+    this.#throttledSinceMs ??= nowMs
+    if (nowMs - this.#throttledSinceMs > LONGEST_THROTTLE_MS) {
+      client.close(closeCause('rate-limited', 'flush', 'too many commands', LONGEST_THROTTLE_MS))
+      return true
+    }
+    this.#hold()
+    clock.after(waitMs, () => this.#release())
+    return true
   }
 
   #isOneTooMany(): boolean {

@@ -49,6 +49,8 @@ export interface Listener {
   readonly port: number
   /** Stops accepting; connections live on. */
   close(): void
+  /** Uses other certificates for connections to come; does nothing on a plain listener. */
+  setTls(options: TlsOptions): void
 }
 
 const FULL = '-ERR max number of clients reached\r\n'
@@ -81,6 +83,9 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
     close: () => {
       server.close()
     },
+    setTls: (tls) => {
+      if ('setSecureContext' in server) server.setSecureContext(tls)
+    },
   }
 }
 
@@ -110,7 +115,7 @@ function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
 function acceptSocket(socket: Socket, endpoint: TcpEndpoint, host: TcpHost): void {
   socket.on('error', () => socket.destroy())
   const peer = peerOf(socket, endpoint)
-  if (!host.admission.admit()) {
+  if (host.admission.refusal('tcp', peer.ip)) {
     refuse(socket, FULL)
     return
   }
@@ -123,6 +128,7 @@ function acceptSocket(socket: Socket, endpoint: TcpEndpoint, host: TcpHost): voi
   if (keepAlive > 0) socket.setKeepAlive(true, keepAlive * 1000)
   const sink = new SocketSink(socket, () => connection.client.onWritable())
   const connection = host.connect(peer, sink)
+  host.admission.joined(connection.client, 'tcp', peer.ip)
   socket.on('data', (chunk: Buffer) => connection.receive(chunk))
   socket.on('end', () => connection.peerEnded())
   socket.on('close', () => connection.peerClosed())

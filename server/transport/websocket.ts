@@ -60,6 +60,48 @@ export class WebSocketSink implements Sink {
   }
 }
 
+/**
+ * A client's bytes over a WebSocket with permessage-deflate: ws compresses and frames each message itself, and in its own
+ * time, so nothing is shared and nothing may pass it by.
+ */
+export class CompressingSink implements Sink {
+  readonly framed = false
+  readonly #webSocket: WebSocket
+  readonly #onTaken: () => void
+
+  constructor(webSocket: WebSocket, onWritable: () => void) {
+    this.#webSocket = webSocket
+    this.#onTaken = onWritable
+  }
+
+  get pendingBytes(): number {
+    return this.#webSocket.bufferedAmount
+  }
+
+  write(buffers: readonly Buffer[]): boolean {
+    if (this.#webSocket.readyState !== this.#webSocket.OPEN) return true
+    const message = buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers)
+    this.#webSocket.send(message, { binary: true }, () => this.#onTaken())
+    return false
+  }
+
+  end(close: WebSocketClose | undefined): void {
+    this.#webSocket.close(close?.code ?? NORMAL_CLOSURE, close?.reason ?? '')
+  }
+
+  terminate(): void {
+    this.#webSocket.terminate()
+  }
+
+  pause(): void {
+    this.#webSocket.pause()
+  }
+
+  resume(): void {
+    this.#webSocket.resume()
+  }
+}
+
 /** What a WebSocket needs of the server. */
 export interface WebSocketHost {
   readonly keepAlive: KeepAlive
