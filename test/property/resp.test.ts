@@ -63,6 +63,22 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   return at.slice(1).map((end, index) => bytes.slice(at[index], end))
 }
 
+/** Values until the end, or until an error, whose code comes last. */
+function outcome(chunks: readonly Uint8Array[]): unknown[] {
+  const reader = new RespReader({ maxDepth: 3, maxItems: 8, maxLineBytes: 8, maxBulkBytes: 8 })
+  const seen: unknown[] = []
+  try {
+    for (const chunk of chunks) {
+      reader.push(chunk)
+      for (let value = reader.next(); value !== undefined; value = reader.next()) seen.push(value)
+    }
+  } catch (error) {
+    if (!(error instanceof RespProtocolError)) throw error
+    seen.push(error.code)
+  }
+  return seen
+}
+
 describe('RESP', () => {
   test('values survive being written, cut anywhere, and read', () => {
     fc.assert(
@@ -127,21 +143,6 @@ describe('RESP', () => {
       ),
       { maxLength: 24 },
     )
-    const outcome = (chunks: readonly Uint8Array[]): unknown[] => {
-      const reader = new RespReader({ maxDepth: 3, maxItems: 8, maxLineBytes: 8, maxBulkBytes: 8 })
-      const seen: unknown[] = []
-      try {
-        for (const chunk of chunks) {
-          reader.push(chunk)
-          for (let value = reader.next(); value !== undefined; value = reader.next())
-            seen.push(value)
-        }
-      } catch (error) {
-        if (!(error instanceof RespProtocolError)) throw error
-        seen.push(error.code)
-      }
-      return seen
-    }
     fc.assert(
       fc.property(noise, fc.array(fc.nat(), { maxLength: 12 }), (pieces, places) => {
         const stream = Uint8Array.from(Buffer.from(pieces.join(''), 'latin1'))

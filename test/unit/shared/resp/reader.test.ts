@@ -17,6 +17,15 @@ function readAll(chunks: readonly Uint8Array[], limits?: Partial<ReaderLimits>):
   return values
 }
 
+/** Expects that the chunks hold these values, and no other. */
+function expectValues(
+  chunks: readonly Uint8Array[],
+  values: readonly RespValue[],
+  limits?: Partial<ReaderLimits>,
+): void {
+  expect(readAll(chunks, limits)).toEqual(values)
+}
+
 /** The code of the error that ends the stream, and the values before it. */
 function readFailure(
   chunks: readonly Uint8Array[],
@@ -33,6 +42,15 @@ function readFailure(
     return { code: (error as { code?: unknown }).code, values }
   }
   return { code: undefined, values }
+}
+
+/** Expects one value, and then an error with this code. */
+function expectFailure(
+  chunks: readonly Uint8Array[],
+  code: string,
+  limits?: Partial<ReaderLimits>,
+): void {
+  expect(readFailure(chunks, limits)).toEqual({ code, values: ['pre'] })
 }
 
 const VALUES: readonly (readonly [name: string, stream: string, values: RespValue[]])[] = [
@@ -126,9 +144,7 @@ const VALUES: readonly (readonly [name: string, stream: string, values: RespValu
 
 describe('a reader gives the same values for any cut', () => {
   for (const [name, stream, values] of VALUES) {
-    testEachCut(name, stream, (chunks) => {
-      expect(readAll(chunks)).toEqual(values)
-    })
+    testEachCut(name, stream, (chunks) => expectValues(chunks, values))
   }
 })
 
@@ -175,9 +191,7 @@ const FAILURES: readonly (readonly [
 
 describe('a reader refuses, with a code,', () => {
   for (const [name, stream, code, limits] of FAILURES) {
-    testEachCut(name, `+pre\r\n${stream}`, (chunks) => {
-      expect(readFailure(chunks, limits)).toEqual({ code, values: ['pre'] })
-    })
+    testEachCut(name, `+pre\r\n${stream}`, (chunks) => expectFailure(chunks, code, limits))
   }
 
   test('everything after the first violation', () => {
@@ -191,20 +205,16 @@ describe('a reader refuses, with a code,', () => {
 
 describe('what is just within a limit is read', () => {
   testEachCut('a line', '+1234\r\n', (chunks) => {
-    expect(readAll(chunks, { maxLineBytes: 4 })).toEqual(['1234'])
+    expectValues(chunks, ['1234'], { maxLineBytes: 4 })
   })
   testEachCut('a bulk string', '$4\r\nabcd\r\n', (chunks) => {
-    expect(readAll(chunks, { maxBulkBytes: 4 })).toEqual([bytes('abcd')])
+    expectValues(chunks, [bytes('abcd')], { maxBulkBytes: 4 })
   })
-  testEachCut(
-    'items, counted for each value anew',
-    '*3\r\n_\r\n_\r\n_\r\n*1\r\n_\r\n',
-    (chunks) => {
-      expect(readAll(chunks, { maxItems: 3 })).toEqual([[null, null, null], [null]])
-    },
-  )
+  testEachCut('items, for each value anew', '*3\r\n_\r\n_\r\n_\r\n*1\r\n_\r\n', (chunks) => {
+    expectValues(chunks, [[null, null, null], [null]], { maxItems: 3 })
+  })
   testEachCut('depth', '*1\r\n*1\r\n+x\r\n', (chunks) => {
-    expect(readAll(chunks, { maxDepth: 2 })).toEqual([[['x']]])
+    expectValues(chunks, [[['x']]], { maxDepth: 2 })
   })
 })
 

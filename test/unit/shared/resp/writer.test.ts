@@ -35,7 +35,7 @@ describe('a value is written as RESP3', () => {
     ],
   ]
   for (const [value, expected] of CASES) {
-    test(JSON.stringify(expected), () => {
+    test(`as ${JSON.stringify(expected)}`, () => {
       expect(text(encodeValue(value))).toBe(expected)
     })
   }

@@ -1,0 +1,46 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { chromium } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
+
+/** The browser that `CHROMIUM_PATH` names, else the first `chromium` on PATH; undefined if there is none. */
+export function findChromium(): string | undefined {
+  const named = process.env['CHROMIUM_PATH']
+  if (named !== undefined && named !== '') return named
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  return folders.map((folder) => join(folder, 'chromium')).find((path) => isExecutable(path))
+}
+
+/** Browser tests run where there is a browser. On a build machine (`CI=true`) a missing one is a failure. */
+export const canRunBrowser = findChromium() !== undefined || process.env['CI'] === 'true'
+
+/** Starts Chromium without a window. Close it, whatever happens. */
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = findChromium()
+  if (executablePath === undefined) {
+    throw new Error('There is no Chromium: install it, or name it in CHROMIUM_PATH')
+  }
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+  })
+}
+
+/** Collects what a page complains about: uncaught errors, and errors of the console such as violations of its policy. */
+export function complaintsOf(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text())
+  })
+  return complaints
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

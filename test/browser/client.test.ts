@@ -1,0 +1,100 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { canRunBrowser, launchChromium } from './chromium.ts'
+
+/** Runs the body of an async function in the page, with `Respcast` as the built client library. */
+async function run(page: Page, body: string): Promise<unknown> {
+  return page.evaluate(`import('/client/client.js').then(async (Respcast) => { ${body} })`)
+}
+
+describe.runIf(canRunBrowser)('the built client library in Chromium', () => {
+  let browser: Browser
+  let server: TestServer
+  let page: Page
+
+  beforeAll(async () => {
+    browser = await launchChromium()
+    server = await startServer()
+    page = await browser.newPage()
+    await page.goto(server.url)
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await server?.stop()
+  })
+
+  test('logs in, subscribes, publishes, and hears itself', async () => {
+    const token = await server.mint('42', { channels: ['room:*'] })
+    const seen = await run(
+      page,
+      `const client = Respcast.connect('${server.wsUrl}', { token: '${token}' })
+       const messages = []
+       const heard = new Promise((resolve) => client.subscribe(new Uint8Array([114, 111, 111, 109, 58, 255]), (message) => {
+         messages.push([...message.channelBytes], message.text())
+         resolve()
+       }).ready.then(async () => {
+         messages.push(await client.publish(new Uint8Array([114, 111, 111, 109, 58, 255]), 'grüße'))
+       }))
+       await heard
+       await client.call('PING')
+       const { user } = client.identity
+       client.close()
+       return { user, messages, status: client.state.status }`,
+    )
+    expect(seen).toEqual({
+      user: 'jwt:42',
+      messages: expect.arrayContaining([[114, 111, 111, 109, 58, 255], 'grüße', 1]),
+      status: 'closed',
+    })
+  })
+
+  test('sends a token over 4 KB in-band, and replaces one that ends without losing the connection', async () => {
+    const claims = { note: 'x'.repeat(4096) }
+    const tokens = [
+      await server.mint('43', { channels: ['a'] }, { claims, lifetimeSeconds: 3 }),
+      await server.mint('43', { channels: ['a', 'b'] }, { claims }),
+    ]
+    const seen = await run(
+      page,
+      `const tokens = ${JSON.stringify(tokens)}
+       const reasons = []
+       const states = []
+       const client = Respcast.connect('${server.wsUrl}', {
+         token: ({ reason }) => {
+           reasons.push(reason)
+           return tokens[reasons.length - 1]
+         },
+       })
+       client.on('state', ({ status }) => states.push(status))
+       await client.subscribe('a', () => {}).ready
+       const refused = await client.subscribe('b', () => {}).ready.catch((error) => [error.code, error.prefix])
+       await new Promise((resolve) => client.on('accepted', resolve))
+       await client.subscribe('b', () => {}).ready
+       client.close()
+       return { asked: reasons.length, states, refused }`,
+    )
+    expect(seen).toEqual({
+      asked: 2,
+      states: ['authenticating', 'online', 'closed'],
+      refused: ['ERR_DENIED', 'NOPERM'],
+    })
+  })
+
+  test('stops when its token has ended and there is no other', async () => {
+    await server.stop()
+    server = await startServer({ directives: { 'token-expiry-grace': '0' } })
+    await page.goto(server.url)
+    const token = await server.mint('44', { channels: ['a'] }, { lifetimeSeconds: 1 })
+    const seen = await run(
+      page,
+      `const client = Respcast.connect('${server.wsUrl}', { token: '${token}' })
+       return new Promise((resolve) => client.on('state', (state) => {
+         if (state.status === 'denied') resolve(state.cause)
+       }))`,
+    )
+    expect(seen).toEqual({ code: 4401, name: 'unauthorized', text: 'token expired' })
+  })
+})

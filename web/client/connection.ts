@@ -1,0 +1,246 @@
+import { fullJitter } from '../../shared/backoff.ts'
+import { classifyClose, parseCloseReason } from '../../shared/close-codes.ts'
+import type { RespValue } from '../../shared/resp/types.ts'
+import { fitsSubprotocol, offerSubprotocols } from '../../shared/subprotocol.ts'
+import type { ClientTimer, Environment } from './environment.ts'
+import { SignedOutError } from './errors.ts'
+import { Link } from './link.ts'
+import type { Settings } from './options.ts'
+import { TokenSource } from './token-source.ts'
+import type { TokenReason } from './token-source.ts'
+import type { Cause, ConnectionState } from './types.ts'
+
+/** A server's hint is believed up to an hour. Longer timers would be of no use, and overflow at 24.8 days. */
+const MAX_HINT_MS = 3_600_000
+
+/** So many fresh tokens in a row may be refused as revoked. */
+const MAX_REVOKED_TOKENS = 3
+
+/** What a connection tells. */
+export interface ConnectionListener {
+  state(state: ConnectionState): void
+  online(link: Link): void
+  /**
+   * The link that was online is gone.
+   *
+   * @param complete Everything the server had to send was received.
+   */
+  offline(link: Link, complete: boolean): void
+  pushed(kind: string, items: readonly RespValue[]): void
+  failed(error: unknown): void
+}
+
+/**
+ * Keeps one link alive: fetches tokens, connects, logs in, waits, and connects again.
+ *
+ * There is one way to connect, whatever the reason. Each attempt has an epoch; what an earlier epoch still had under way is
+ * dropped when it comes back.
+ */
+export class Connection {
+  readonly tokens: TokenSource
+  readonly #url: string
+  readonly #settings: Settings
+  readonly #environment: Environment
+  readonly #listener: ConnectionListener
+  #state: ConnectionState = { status: 'connecting' }
+  #epoch = 0
+  #link: Link | undefined
+  /** The token that the link logged in with, or tries to. */
+  #token: string | undefined
+  #attempt = 0
+  #revokedTokens = 0
+  #timer: ClientTimer | undefined
+
+  constructor(
+    url: string,
+    settings: Settings,
+    environment: Environment,
+    listener: ConnectionListener,
+  ) {
+    this.#url = url
+    this.#settings = settings
+    this.#environment = environment
+    this.#listener = listener
+    this.tokens = new TokenSource(settings.token, environment.clock)
+  }
+
+  get state(): ConnectionState {
+    return this.#state
+  }
+
+  /** Changes with each attempt, and when the connection ends. */
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** The link, while it is online. */
+  get online(): Link | undefined {
+    return this.#state.status === 'online' ? this.#link : undefined
+  }
+
+  /** Connects now. Does nothing unless it is waiting, was denied, or has not been started. */
+  start(): void {
+    const { status } = this.#state
+    if (this.#epoch > 0 && status !== 'waiting' && status !== 'denied') return
+    if (status === 'denied') this.#revokedTokens = 0
+    void this.#connect()
+  }
+
+  /** The server accepted the token: the connection is usable. Further calls change nothing. */
+  accepted(): void {
+    const link = this.#link
+    if (!link || this.#state.status === 'online') return
+    this.#arm(this.#settings.reconnect.resetAfterMs, () => {
+      this.#attempt = 0
+      this.#revokedTokens = 0
+    })
+    this.#enter({ status: 'online' })
+    this.#listener.online(link)
+  }
+
+  /** Another token logged in on the live link. */
+  swapped(token: string): void {
+    this.#token = token
+  }
+
+  /** Gives the link up, as when it does not answer, and connects again. */
+  abandon(cause: Cause): void {
+    const link = this.#link
+    if (!link) return
+    link.drop()
+    this.#lost(false)
+    this.#wait(cause, undefined)
+  }
+
+  /** Ends for good. */
+  close(): void {
+    if (this.#state.status === 'closed') return
+    this.#link?.drop(1000, '')
+    this.#lost(true)
+    this.#enter({ status: 'closed', cause: { code: 1000, name: 'closed', text: '' } })
+  }
+
+  async #connect(): Promise<void> {
+    this.#timer?.cancel()
+    const epoch = ++this.#epoch
+    this.#enter({ status: 'connecting' })
+    let token: string | undefined
+    try {
+      token = await this.tokens.current()
+    } catch (error) {
+      if (epoch === this.#epoch) this.#withoutToken(error)
+      return
+    }
+    if (epoch === this.#epoch) this.#open(token)
+  }
+
+  #withoutToken(error: unknown): void {
+    const text = error instanceof Error ? error.message : String(error)
+    if (error instanceof SignedOutError) {
+      this.#deny({ code: undefined, name: 'signed-out', text })
+      return
+    }
+    this.#listener.failed(error)
+    this.#wait({ code: undefined, name: 'token-failed', text }, undefined)
+  }
+
+  #open(token: string | undefined): void {
+    this.#token = token
+    const inBand =
+      token !== undefined && (this.#settings.tokenInBand === true || !fitsSubprotocol(token))
+    const protocols = offerSubprotocols(inBand ? undefined : token)
+    try {
+      this.#link = new Link(this.#environment, this.#url, protocols, {
+        opened: () => this.#opened(inBand),
+        pushed: (kind, items) => this.#listener.pushed(kind, items),
+        closed: (code, reason) => this.#closed(code, reason),
+        failed: (error) => {
+          this.#listener.failed(error)
+          this.#lost(false)
+          this.#wait({ code: 4400, name: 'protocol-error', text: String(error) }, undefined)
+        },
+      })
+    } catch (error) {
+      this.#deny({ code: undefined, name: 'bad-address', text: String(error) })
+      return
+    }
+    this.#arm(this.#settings.handshakeTimeoutMs, () => {
+      this.abandon({ code: undefined, name: 'timeout', text: 'no answer to the login' })
+    })
+  }
+
+  #opened(inBand: boolean): void {
+    this.#enter({ status: 'authenticating' })
+    if (inBand) void this.#logIn(this.#epoch)
+  }
+
+  async #logIn(epoch: number): Promise<void> {
+    try {
+      await this.#link?.call(['AUTH', 'jwt', this.#token ?? ''])
+      if (epoch === this.#epoch) this.accepted()
+    } catch {
+      // The server closes the connection with the reason; the deadline of the login covers one that does not.
+    }
+  }
+
+  #closed(code: number, reason: string): void {
+    const parsed = parseCloseReason(reason)
+    const close = classifyClose(code, parsed?.name)
+    const cause: Cause = { code, name: close.name, text: parsed?.text ?? reason }
+    const wasOnline = this.#state.status === 'online'
+    const token = this.#token
+    this.#lost(close.complete)
+
+    if (close.action === 'stop') {
+      this.#deny(cause)
+    } else if (close.action === 'reconnect') {
+      this.#wait(cause, parsed?.retryMs)
+    } else {
+      const isRevoked = close.name === 'revoked'
+      if (isRevoked && !wasOnline) this.#revokedTokens++
+      const why: TokenReason = isRevoked ? 'revoked' : wasOnline ? 'expired' : 'refused'
+      this.tokens.refuse(token, why)
+      if (!this.tokens.canRefresh || this.#revokedTokens >= MAX_REVOKED_TOKENS) this.#deny(cause)
+      else this.#wait(cause, parsed?.retryMs)
+    }
+  }
+
+  /** Leaves the epoch: its link, timers and promises are of no more effect. */
+  #lost(complete: boolean): void {
+    const link = this.#link
+    const wasOnline = this.#state.status === 'online'
+    this.#epoch++
+    this.#timer?.cancel()
+    this.#link = undefined
+    this.#token = undefined
+    if (link && wasOnline) this.#listener.offline(link, complete)
+  }
+
+  /**
+   * Waits at least as long as the server asks for, then a random while: up to the backoff's ceiling, and up to the hint once
+   * more, so that clients which were given the same hint do not come back together.
+   */
+  #wait(cause: Cause, hintMs: number | undefined): void {
+    const { baseMs, maxMs } = this.#settings.reconnect
+    const hint = Math.min(hintMs ?? 0, MAX_HINT_MS)
+    const spread = { baseMs: Math.max(baseMs, hint), maxMs: Math.max(maxMs, hint) }
+    const retryInMs = hint + fullJitter(this.#attempt++, spread, () => this.#environment.random())
+    this.#arm(retryInMs, () => void this.#connect())
+    this.#enter({ status: 'waiting', retryInMs, cause })
+  }
+
+  #deny(cause: Cause): void {
+    this.#enter({ status: 'denied', cause })
+  }
+
+  /** One timer is enough: the deadline of a login, the proof of a good connection, and the wait exclude each other. */
+  #arm(delayMs: number, callback: () => void): void {
+    this.#timer?.cancel()
+    this.#timer = this.#environment.clock.after(delayMs, callback)
+  }
+
+  #enter(state: ConnectionState): void {
+    this.#state = state
+    this.#listener.state(state)
+  }
+}

@@ -1,0 +1,46 @@
+/** Named events with typed arguments. */
+export class Emitter<Events extends object> {
+  readonly #listeners = new Map<keyof Events, Set<(argument: never) => void>>()
+
+  /**
+   * Calls `listener` for each event of that name.
+   *
+   * @returns Ends that.
+   */
+  on<Name extends keyof Events>(
+    name: Name,
+    listener: (argument: Events[Name]) => void,
+  ): () => void {
+    let listeners = this.#listeners.get(name)
+    if (!listeners) this.#listeners.set(name, (listeners = new Set()))
+    // A function of its own, so that the same listener may be added twice and removed once.
+    const own = (argument: Events[Name]): void => listener(argument)
+    listeners.add(own)
+    return () => void listeners.delete(own)
+  }
+
+  /**
+   * Calls the listeners in the order in which they were added.
+   *
+   * @param failed Is told what a listener throws; the others are called all the same.
+   */
+  emit<Name extends keyof Events>(
+    name: Name,
+    argument: Events[Name],
+    failed: (error: unknown) => void,
+  ): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        // Only listeners of this name are in the set.
+        ;(listener as (argument: Events[Name]) => void)(argument)
+      } catch (error) {
+        failed(error)
+      }
+    }
+  }
+
+  /** Tells whether anybody listens. */
+  has(name: keyof Events): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0
+  }
+}

@@ -1,0 +1,45 @@
+/** A pending timer. */
+export interface ClientTimer {
+  cancel(): void
+}
+
+/** Time as the client sees it. */
+export interface ClientClock {
+  /** Milliseconds since 1970. */
+  wallMs(): number
+  /** Milliseconds of a clock that never goes back. */
+  monotonicMs(): number
+  /** Calls `callback` once after `delayMs`. */
+  after(delayMs: number, callback: () => void): ClientTimer
+}
+
+/** What a socket tells. After `closed` it tells nothing more. */
+export interface SocketListener {
+  opened(): void
+  received(bytes: Uint8Array): void
+  /** @param code 1006 where the connection broke without a close. */
+  closed(code: number, reason: string): void
+}
+
+/** A WebSocket, as far as the client needs one. */
+export interface ClientSocket {
+  /** @param bytes Not of shared memory, which browsers refuse to send. */
+  send(bytes: Uint8Array<ArrayBuffer>): void
+  /** May be called at any time, also before the socket is open. */
+  close(code?: number, reason?: string): void
+}
+
+/** What surrounds the client: tests bring their own. */
+export interface Environment {
+  readonly clock: ClientClock
+  /** A number from 0 up to, but not including, 1. */
+  random(): number
+  /** @throws {Error} If the address is not one that a WebSocket can be opened to. */
+  openSocket(url: string, protocols: readonly string[], listener: SocketListener): ClientSocket
+  /**
+   * Calls `callback` whenever the page may have slept, or the network may have come back.
+   *
+   * @returns Ends that.
+   */
+  onWake(callback: () => void): () => void
+}

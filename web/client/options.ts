@@ -1,0 +1,50 @@
+import type { TokenProvider } from './token-source.ts'
+
+/** How a client waits before it connects again. Milliseconds. */
+export interface ReconnectOptions {
+  /** The longest wait before the first attempt; it doubles with each one. Default 500. */
+  readonly baseMs?: number
+  /** The longest wait of all, a server's hint apart. Default 20,000. */
+  readonly maxMs?: number
+  /** A connection that was online this long counts as good: the waits start from the beginning. Default 10,000. */
+  readonly resetAfterMs?: number
+}
+
+/** What a client is made with. */
+export interface ConnectOptions {
+  /**
+   * The token to log in with, or a function that fetches one. With a plain string the client stops when that token has
+   * ended. Undefined: a cookie logs in, where the server is set up for it.
+   */
+  readonly token?: string | TokenProvider
+  /**
+   * Whether the token is sent by `AUTH` on the open connection instead of in the request's subprotocol list. Default: for
+   * tokens over 4 KB, and those that a subprotocol cannot hold. It never goes into the URL.
+   */
+  readonly tokenInBand?: boolean
+  readonly reconnect?: ReconnectOptions
+  /** How long connecting and logging in may take. Milliseconds; default 10,000. */
+  readonly handshakeTimeoutMs?: number
+  /** How long a probe of a connection that may be dead waits for its answer. Milliseconds; default 3,000. */
+  readonly probeTimeoutMs?: number
+}
+
+/** {@link ConnectOptions} with every default filled in. */
+export interface Settings {
+  readonly token: string | TokenProvider | undefined
+  readonly tokenInBand: boolean | undefined
+  readonly reconnect: Required<ReconnectOptions>
+  readonly handshakeTimeoutMs: number
+  readonly probeTimeoutMs: number
+}
+
+/** Fills in the defaults. */
+export function settingsOf(options: ConnectOptions): Settings {
+  return {
+    token: options.token,
+    tokenInBand: options.tokenInBand,
+    reconnect: { baseMs: 500, maxMs: 20_000, resetAfterMs: 10_000, ...options.reconnect },
+    handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
+    probeTimeoutMs: options.probeTimeoutMs ?? 3_000,
+  }
+}

@@ -1,0 +1,75 @@
+import { fullJitter } from '../../shared/backoff.ts'
+import type { Connection } from './connection.ts'
+import type { ClientTimer, Environment } from './environment.ts'
+import { RespcastError, SignedOutError } from './errors.ts'
+import type { TokenReason } from './token-source.ts'
+
+/** Waits between attempts to replace a token that is about to end. */
+const RETRY = { baseMs: 1000, maxMs: 30_000 }
+
+/** What a refresh tells. */
+export interface RefreshListener {
+  /** A fresh token is in use on the live connection. */
+  refreshed(): void
+  failed(error: unknown): void
+}
+
+/**
+ * Replaces the token of a live connection: asks the provider and logs in again in-band, so that no subscription is lost.
+ *
+ * It goes on trying until it succeeds or the connection ends; that connects anew, with whatever token is there then.
+ */
+export class Refresh {
+  readonly #connection: Connection
+  readonly #environment: Environment
+  readonly #listener: RefreshListener
+  /** The epoch for which a refresh is under way. */
+  #epoch: number | undefined
+  #attempt = 0
+  #timer: ClientTimer | undefined
+
+  constructor(connection: Connection, environment: Environment, listener: RefreshListener) {
+    this.#connection = connection
+    this.#environment = environment
+    this.#listener = listener
+  }
+
+  /** Begins, unless one is under way on this connection or there is nobody to ask. */
+  start(reason: TokenReason): void {
+    const { epoch, tokens } = this.#connection
+    if (!tokens.canRefresh || this.#epoch === epoch) return
+    this.#epoch = epoch
+    this.#attempt = 0
+    void this.#run(epoch, reason)
+  }
+
+  /** Forgets the connection that ended. */
+  stop(): void {
+    this.#epoch = undefined
+    this.#timer?.cancel()
+  }
+
+  async #run(epoch: number, reason: TokenReason): Promise<void> {
+    let token: string | undefined
+    try {
+      token = await this.#connection.tokens.fresh(reason)
+      // Answers for a connection that is gone are dropped here and below; the token itself is kept for the next one.
+      if (epoch !== this.#connection.epoch) return
+      await this.#connection.online?.call(['AUTH', 'jwt', token])
+      if (epoch !== this.#connection.epoch) return
+      this.#connection.swapped(token)
+      this.#epoch = undefined
+      this.#listener.refreshed()
+    } catch (error) {
+      if (epoch !== this.#connection.epoch) return
+      this.#listener.failed(error)
+      if (error instanceof SignedOutError) return
+      const wasRefused = error instanceof RespcastError && error.code === 'ERR_REPLY'
+      if (wasRefused) this.#connection.tokens.refuse(token, 'refused')
+      const waitMs = fullJitter(++this.#attempt, RETRY, () => this.#environment.random())
+      this.#timer = this.#environment.clock.after(waitMs, () => {
+        void this.#run(epoch, wasRefused ? 'refused' : reason)
+      })
+    }
+  }
+}
