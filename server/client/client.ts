@@ -4,7 +4,7 @@ import type { Protocol, ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
 import { PEER_CLOSED, type CloseCause } from './close-cause.ts'
 import type { Identity } from './identity.ts'
-import { OutputLimiter, type ClientLimits, type LimitClass, type OutputLimit } from './limits.ts'
+import { OutputLimiter, type ClientLimits, type LimitClass } from './limits.ts'
 import { OutputQueue } from './output-queue.ts'
 import type { Sink } from './sink.ts'
 
@@ -227,7 +227,7 @@ export class Client implements Subscriber {
   /**
    * Ends the connection. From now on nothing is executed for it and nothing is delivered to it.
    *
-   * A client that ends itself by its own command still gets that command's reply.
+   * A client that ends itself by its own command still gets that command's reply, and those before it.
    *
    * @param lastPush A frame that a WebSocket is still sent, whatever else is dropped.
    */
@@ -236,15 +236,20 @@ export class Client implements Subscriber {
     this.#cause = cause
     this.transaction = undefined
     this.#ownPushes = undefined
-    if (cause.output === 'drop') this.#output.clear()
+    if (cause.output === 'drop' && !this.#executing) this.#output.clear()
     else this.#output.closeTail(this)
     if (lastPush && this.isWebSocket) {
       this.#pushTarget().append(this, lastPush, 0, lastPush.length)
     }
     this.#host.closed(this, cause)
     const atOnce = cause.output === 'drop' && !this.isWebSocket && !this.#executing
-    if (atOnce || cause === PEER_CLOSED) this.#sink.terminate()
-    else this.#wantFlush()
+    if (atOnce || cause === PEER_CLOSED) {
+      this.#sink.terminate()
+    } else {
+      // A client that was waiting for a login is paused, and its half of the closing handshake has to be read.
+      this.#sink.resume()
+      this.#wantFlush()
+    }
   }
 
   /** The socket is gone. */

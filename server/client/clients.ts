@@ -63,6 +63,11 @@ export class ClientTable implements ClientHost {
   /** Makes a client somebody else. */
   setIdentity(client: Client, identity: Identity): void {
     if (client.closed) return
+    if (client.identity.user.name === identity.user.name) {
+      // Its place in the index stays, so that whoever goes through a user's clients may do this to each.
+      client.identity = identity
+      return
+    }
     this.#unindex(client)
     client.identity = identity
     this.#index(client)

@@ -44,6 +44,11 @@ export const NO_CLIENT_LIMITS: ClientLimits = {
 export class OutputLimiter {
   #overSoftSinceMs: number | undefined
 
+  /** Forgets the soft clock: nothing waits any more. */
+  reset(): void {
+    this.#overSoftSinceMs = undefined
+  }
+
   /**
    * @param heldBytes What waits now.
    * @param nowMs Of a clock that never goes back.

@@ -8,6 +8,9 @@ import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { TokenSessions } from '../token/sessions.ts'
 import type { Backplane } from '../upstream/backplane.ts'
 import type { Counters } from './counters.ts'
+import type { MonitorFeed } from './monitor.ts'
+import type { Pause } from './pause.ts'
+import type { SlowLog } from './slow-log.ts'
 import type { CommandTable } from './table.ts'
 
 /** What a handler works with: the client that sent the command, where its reply goes, and the server. */
@@ -67,6 +70,9 @@ export interface Services {
   readonly aclLog: AclLog
   readonly tokens: TokenSessions
   readonly counters: Counters
+  readonly pause: Pause
+  readonly monitors: MonitorFeed
+  readonly slowLog: SlowLog
   readonly config: ConfigAccess
   readonly aclFile: AclFileAccess
   readonly facts: ProcessFacts

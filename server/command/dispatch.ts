@@ -28,6 +28,8 @@ export class Dispatcher {
   readonly #services: Services
   readonly #reply: ReplyWriter
   readonly #context: MutableContext
+  /** Where the time of the next command begins, in monotonic milliseconds. */
+  #markMs = 0
 
   constructor(services: Services) {
     this.#services = services
@@ -53,18 +55,24 @@ export class Dispatcher {
     client.commands++
     this.#services.counters.commandsProcessed++
     this.#begin(client)
-    const waiting = this.#dispatch(client, request)
-    if (waiting === undefined) {
-      this.#finish(client)
-      return undefined
-    }
-    this.#finish(client, true)
-    return waiting.then((completion) => {
-      if (client.closed) return
-      this.#begin(client)
-      completion(this.#context)
-      this.#finish(client)
-    })
+    return this.#settle(client, this.#dispatch(client, request))
+  }
+
+  /** From here on time is counted for the commands that follow: called when bytes have come. */
+  startBatch(nowMs: number): void {
+    this.#markMs = nowMs
+  }
+
+  #settle(client: Client, waiting: Promise<Completion> | undefined): Promise<void> | undefined {
+    this.#finish(client, waiting !== undefined)
+    return waiting?.then((completion) => this.#complete(client, completion))
+  }
+
+  #complete(client: Client, completion: Completion): Promise<void> | undefined {
+    if (client.closed) return undefined
+    this.startBatch(this.#services.clock.monotonicMs())
+    this.#begin(client)
+    return this.#settle(client, completion(this.#context) ?? undefined)
   }
 
   /** Answers an error that is not the answer of a command: a protocol error. */
@@ -97,12 +105,18 @@ export class Dispatcher {
 
   #dispatch(client: Client, request: Request): Promise<Completion> | undefined {
     const command = this.#services.table.find(request)
+    client.lastCommand = command?.spec.name ?? ''
     const refusal = this.#refusal(client, command, request)
     if (refusal !== undefined || command === undefined) {
       this.#reject(client, command, refusal ?? '')
       return undefined
     }
     const { transaction } = client
+    const { pause } = this.#services
+    if (pause.holds(command, transaction?.queue)) {
+      const own = request.detach()
+      return pause.over().then(() => () => this.#dispatch(client, own))
+    }
     if (transaction && !command.spec.notQueued) {
       const refused = command.spec.refuseInMulti?.(this.#context, request)
       if (refused !== undefined) {
@@ -193,13 +207,24 @@ export class Dispatcher {
   }
 
   #run(client: Client, command: Command, request: Request): Promise<Completion> | undefined {
-    client.lastCommand = command.spec.name
     command.calls++
     const errors = this.#reply.errorCount
     const waiting = command.spec.handler?.(this.#context, request)
+    this.#note(client, command, request)
     if (waiting) return waiting
     if (this.#reply.errorCount > errors) command.failedCalls++
     return undefined
+  }
+
+  /** Counts the time of a command, and shows it to those who watch. */
+  #note(client: Client, command: Command, request: Request): void {
+    const { clock, slowLog, monitors } = this.#services
+    const nowMs = clock.monotonicMs()
+    const microseconds = (nowMs - this.#markMs) * 1000
+    this.#markMs = nowMs
+    command.addTime(microseconds)
+    slowLog.note(client, command, request, microseconds)
+    if (monitors.size > 0) monitors.show(client, command, request)
   }
 
   /** One command of EXEC: permissions may have changed since it was queued. */

@@ -111,10 +111,14 @@ function replication({ facts }: Services): InfoSection {
 
 function commandStats({ table }: Services): InfoSection {
   const fields: [string, string][] = []
-  for (const { spec, calls, rejectedCalls, failedCalls } of table.all()) {
+  for (const { spec, calls, microseconds, rejectedCalls, failedCalls } of table.all()) {
     if (calls + rejectedCalls === 0) continue
-    const counts = `calls=${calls},rejected_calls=${rejectedCalls},failed_calls=${failedCalls}`
-    fields.push([`cmdstat_${spec.name}`, counts])
+    const perCall = calls === 0 ? 0 : microseconds / calls
+    fields.push([
+      `cmdstat_${spec.name}`,
+      `calls=${calls},usec=${Math.round(microseconds)},usec_per_call=${perCall.toFixed(2)},` +
+        `rejected_calls=${rejectedCalls},failed_calls=${failedCalls}`,
+    ])
   }
   return { name: 'Commandstats', fields }
 }

@@ -126,9 +126,7 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
   configSub('set', -4, '2.0.0', 'Changes directives, all of them or none.', configSet),
   configSub('resetstat', 2, '2.0.0', 'Sets what INFO counts to zero.', ({ reply, server }) => {
     server.counters.reset()
-    for (const command of server.table.all()) {
-      command.calls = command.rejectedCalls = command.failedCalls = 0
-    }
+    for (const command of server.table.all()) command.resetStatistics()
     reply.ok()
   }),
   configSub('rewrite', 2, '2.8.0', 'Writes the configuration file.', ({ reply, server }) => {

@@ -40,8 +40,11 @@ export type CommandGroup =
   | 'cluster'
   | 'generic'
 
-/** Writes the reply of a command that had to wait. Runs in one go, with `context` set for the client. */
-export type Completion = (context: CommandContext) => void
+/**
+ * Writes the reply of a command that had to wait, or a part of it. Runs in one go, with `context` set for the client; what it
+ * writes is sent. It may have to wait again.
+ */
+export type Completion = (context: CommandContext) => void | Promise<Completion>
 
 /**
  * Executes a command: writes its reply to `context.reply` and returns, or returns a promise of what will write it. In
@@ -72,6 +75,8 @@ export interface CommandSpec {
   readonly notQueued?: boolean
   /** The error line with which it is refused inside MULTI, if it cannot wait for EXEC. */
   readonly refuseInMulti?: (context: CommandContext, request: Request) => string | undefined
+  /** Whether an argument is a secret, or names one: shown nowhere. */
+  readonly isSecret?: (request: Request, index: number) => boolean
   /** Absent for a container. */
   readonly handler?: Handler
 }
@@ -85,6 +90,10 @@ export class Command {
   readonly noAuth: boolean
   readonly noMulti: boolean
   calls = 0
+  /** Time spent on it, from the end of what the server did before. */
+  microseconds = 0
+  /** Calls by time: index n counts those of less than 2^n microseconds and at least half of that. */
+  readonly histogram = new Float64Array(33)
   rejectedCalls = 0
   failedCalls = 0
 
@@ -94,6 +103,19 @@ export class Command {
     this.container = container
     this.noAuth = spec.flags.includes('no_auth')
     this.noMulti = spec.flags.includes('no_multi')
+  }
+
+  /** Counts the time of one call. */
+  addTime(microseconds: number): void {
+    this.microseconds += microseconds
+    const slot = 32 - Math.clz32(microseconds)
+    this.histogram[slot] = (this.histogram[slot] as number) + 1
+  }
+
+  /** CONFIG RESETSTAT. */
+  resetStatistics(): void {
+    this.calls = this.microseconds = this.rejectedCalls = this.failedCalls = 0
+    this.histogram.fill(0)
   }
 
   /** Whether `count` arguments, the name included, are right. */

@@ -11,7 +11,11 @@ import { ALL_COMMANDS } from '../command/commands.ts'
 import type { Services } from '../command/context.ts'
 import { Counters } from '../command/counters.ts'
 import { Dispatcher } from '../command/dispatch.ts'
+import { MonitorFeed } from '../command/monitor.ts'
+import { Pause } from '../command/pause.ts'
+import { SlowLog } from '../command/slow-log.ts'
 import { CommandTable } from '../command/table.ts'
+import type { Settings } from '../config/settings.ts'
 import type { Config } from '../config/store.ts'
 import { RespcastError } from '../errors.ts'
 import { shown, type Logger } from '../log.ts'
@@ -126,6 +130,9 @@ export class Core {
       aclLog: createAclLog(config),
       tokens,
       counters,
+      pause: new Pause(clock),
+      monitors: createMonitors(clock, clients),
+      slowLog: createSlowLog(config, clock),
       config: configAccess(config, users, log),
       aclFile: file,
       facts: processFacts(config, clock, clients, registry),
@@ -146,6 +153,9 @@ export class Core {
       rates: {
         commandsPerSecond: () => config.integer('ws-command-rate'),
         publishesPerSecond: () => config.integer('ws-publish-rate'),
+      },
+      onFailure: (client, error) => {
+        log.error({ err: error, id: client.id, command: client.lastCommand }, 'a command failed')
       },
       onProtocolError: (client, error) => {
         const { address } = client.origin
@@ -244,6 +254,25 @@ function createAclLog(config: Config): AclLog {
     return undefined
   })
   return aclLog
+}
+
+function createMonitors(clock: Clock, clients: ClientTable): MonitorFeed {
+  const monitors = new MonitorFeed(clock)
+  clients.onClosed((client) => monitors.delete(client))
+  return monitors
+}
+
+function createSlowLog(config: Config, clock: Clock): SlowLog {
+  const read = (settings: Settings): { slowerThan: number; maxLength: number } => ({
+    slowerThan: settings.integer('slowlog-log-slower-than'),
+    maxLength: settings.integer('slowlog-max-len'),
+  })
+  const settings = read(config)
+  config.onChange(['slowlog-log-slower-than', 'slowlog-max-len'], (changed) => {
+    Object.assign(settings, read(changed))
+    return undefined
+  })
+  return new SlowLog(settings, clock)
 }
 
 function deliveryOptions(config: Config): { shareBytes: number } {

@@ -52,7 +52,12 @@ export class OutputGuard {
 
   /** A WebSocket is judged by what its socket has not taken, and whoever has not logged in likewise. */
   afterWrite(client: Client, nowMs: number): void {
-    if (client.closed || !client.isBlocked) return
+    if (client.closed) return
+    if (!client.isBlocked) {
+      // Nobody looks at it again before it is sent something: its soft clock must not run on until then.
+      client.limiter.reset()
+      return
+    }
     if (!client.authenticated && client.heldBytes > UNAUTHENTICATED_BYTES) {
       this.#close(client, 'unauthenticated')
     } else if (client.isWebSocket) {

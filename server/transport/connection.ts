@@ -21,6 +21,8 @@ export interface ConnectionHost {
     readonly commandsPerSecond: () => number
     readonly publishesPerSecond: () => number
   }
+  /** A command threw, which none may. */
+  readonly onFailure: (client: Client, error: unknown) => void
   /** Something went wrong that a peer should know nothing about. */
   readonly onProtocolError: (client: Client, error: ProtocolError) => void
 }
@@ -69,7 +71,10 @@ export class Connection {
   /** Executes nothing until `done` is settled: a login that began before the first byte. */
   holdFor(done: Promise<void>): void {
     this.#hold()
-    void done.then(() => this.#release())
+    done.then(
+      () => this.#release(),
+      (error: unknown) => this.#failed(error),
+    )
   }
 
   /** Bytes from the peer, cut anywhere. They are not changed afterwards by anybody. */
@@ -78,7 +83,9 @@ export class Connection {
     if (client.closed) return
     client.bytesIn += chunk.length
     this.#host.counters.bytesIn += chunk.length
-    client.lastInteractionMs = this.#host.clock.monotonicMs()
+    const nowMs = this.#host.clock.monotonicMs()
+    client.lastInteractionMs = nowMs
+    this.#host.dispatcher.startBatch(nowMs)
     if (client.isWebSocket && !client.authenticated) {
       this.#bytesBeforeLogin += chunk.length
       if (this.#bytesBeforeLogin > UNAUTHENTICATED_BYTES) {
@@ -117,10 +124,15 @@ export class Connection {
       }
       if (!found) return
       if (parser.unauthenticated && client.isWebSocket && this.#isOneTooMany()) return
-      const waiting = dispatcher.execute(client, parser)
+      let waiting: Promise<void> | undefined
+      try {
+        waiting = dispatcher.execute(client, parser)
+      } catch (error) {
+        this.#failed(error)
+        return
+      }
       if (waiting) {
-        this.#hold()
-        void waiting.then(() => this.#release())
+        this.holdFor(waiting)
         return
       }
       if (this.#commandRate && this.#isThrottled()) return
@@ -187,6 +199,13 @@ export class Connection {
     if (pending <= limit) return
     this.#host.counters.queryBufferDisconnections++
     client.close(QUERY_BUFFER_FULL)
+  }
+
+  /** A fault of ours: it costs the client that met it its connection, and nobody else theirs. */
+  #failed(error: unknown): void {
+    this.#host.onFailure(this.client, error)
+    this.client.close(closeCause('server-error', 'drop', 'internal error'))
+    this.client.terminate()
   }
 
   #fail(error: unknown): void {

@@ -5,20 +5,21 @@ import { test } from 'vitest'
  * A parser that keeps state across chunks must give the same answer each time.
  *
  * @param bytes The stream, as bytes or as a byte string.
+ * @param assertCase Reads the chunks, and expects what it expects.
  */
 export function testEachCut(
   name: string,
   bytes: Uint8Array | string,
-  check: (chunks: Uint8Array[]) => void,
+  assertCase: (chunks: Uint8Array[]) => void,
 ): void {
   const whole = typeof bytes === 'string' ? Uint8Array.from(Buffer.from(bytes, 'latin1')) : bytes
   test(`${name} (whole)`, () => {
-    check([whole.slice()])
+    assertCase([whole.slice()])
   })
   test(`${name} (byte by byte)`, () => {
-    check(Array.from(whole, (byte) => Uint8Array.of(byte)))
+    assertCase(Array.from(whole, (byte) => Uint8Array.of(byte)))
   })
   test(`${name} (cut at every place)`, () => {
-    for (let at = 1; at < whole.length; at++) check([whole.slice(0, at), whole.slice(at)])
+    for (let at = 1; at < whole.length; at++) assertCase([whole.slice(0, at), whole.slice(at)])
   })
 }

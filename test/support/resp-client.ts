@@ -18,13 +18,28 @@ export interface RawClient {
   take(bytes: number): Promise<Buffer>
   /** Waits until what was received ends with `tail` (latin1), and takes it all. */
   takeUntil(tail: string): Promise<string>
+  /** Takes as many bytes as `bytes` has, and fails where they are others. A string stands for latin1. */
+  takeExactly(bytes: string | Buffer): Promise<void>
   /** What is there now, taken. */
   takeAll(): string
+  /** Stops and starts reading from the socket, so that the other side has to keep what it sends. */
+  pause(): void
+  resume(): void
   /** Settles when the other side has closed. */
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
   readonly isClosed: boolean
   /** Ends the connection at once. */
   destroy(): void
+}
+
+/** A {@link RawClient} over WebSocket, where messages have bounds. */
+export interface RawWebSocket extends RawClient {
+  /** The subprotocol that the server chose; empty is none. */
+  readonly protocol: string
+  /** Sends a text message. */
+  sendText(text: string): void
+  /** Messages since the last call, one buffer each. `take` and the like do not use them up. */
+  takeMessages(): Buffer[]
 }
 
 /** A command as an array of bulk strings. */
@@ -106,6 +121,14 @@ class Inbox {
 interface Wire {
   write(bytes: Buffer): void
   destroy(): void
+  pause(): void
+  resume(): void
+}
+
+/** Bytes for a message of a failed test: what is long is cut. */
+function shown(bytes: Buffer): string {
+  const text = JSON.stringify(bytes.toString('latin1', 0, 1_000))
+  return bytes.length > 1_000 ? `${text}... (${bytes.length} bytes)` : text
 }
 
 function rawClient(
@@ -121,16 +144,23 @@ function rawClient(
   const send = (bytes: string | Buffer): void => {
     wire.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   }
+  const take = async (bytes: number, what = `${bytes} bytes`): Promise<Buffer> => {
+    await inbox.until(
+      (box) => box.length >= bytes,
+      what,
+      () => isClosed,
+    )
+    return inbox.take(bytes)
+  }
   return {
     send,
     command: (...args) => send(encodeCommand(...args)),
-    take: async (bytes) => {
-      await inbox.until(
-        (box) => box.length >= bytes,
-        `${bytes} bytes`,
-        () => isClosed,
-      )
-      return inbox.take(bytes)
+    take,
+    takeExactly: async (bytes) => {
+      const expected = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes
+      const got = await take(expected.length, shown(expected))
+      if (got.equals(expected)) return
+      throw new Error(`expected ${shown(expected)}; got ${shown(got)}${inbox.text && ', and more'}`)
     },
     takeUntil: async (tail) => {
       await inbox.until(
@@ -146,6 +176,8 @@ function rawClient(
       return isClosed
     },
     destroy: () => wire.destroy(),
+    pause: () => wire.pause(),
+    resume: () => wire.resume(),
   }
 }
 
@@ -166,6 +198,8 @@ export async function connectRaw(port: number | string, host = '127.0.0.1'): Pro
   const wire = {
     write: (bytes: Buffer) => void socket.write(bytes),
     destroy: () => socket.destroy(),
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
   }
   return rawClient(wire, inbox, closed)
 }
@@ -183,7 +217,7 @@ export interface WebSocketOptions {
 export async function connectWebSocket(
   url: string,
   options: WebSocketOptions = {},
-): Promise<RawClient> {
+): Promise<RawWebSocket> {
   const protocols = [
     ...(options.protocols ?? ['resp3']),
     ...(options.token === undefined ? [] : [`bearer.${options.token}`]),
@@ -193,7 +227,11 @@ export async function connectWebSocket(
     ...(options.origin === undefined ? {} : { origin: options.origin }),
   })
   const inbox = new Inbox()
-  webSocket.on('message', (data) => inbox.add(data as Buffer))
+  let messages: Buffer[] = []
+  webSocket.on('message', (data) => {
+    messages.push(data as Buffer)
+    inbox.add(data as Buffer)
+  })
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     webSocket.on('close', (code, reason) => resolve({ code, reason: reason.toString() }))
   })
@@ -205,6 +243,17 @@ export async function connectWebSocket(
   const wire = {
     write: (bytes: Buffer) => webSocket.send(bytes),
     destroy: () => webSocket.terminate(),
+    pause: () => webSocket.pause(),
+    resume: () => webSocket.resume(),
   }
-  return rawClient(wire, inbox, closed)
+  // One object: `isClosed` is a getter, which spreading would freeze.
+  return Object.assign(rawClient(wire, inbox, closed), {
+    protocol: webSocket.protocol,
+    sendText: (text: string) => webSocket.send(text),
+    takeMessages: () => {
+      const taken = messages
+      messages = []
+      return taken
+    },
+  })
 }

@@ -4,12 +4,21 @@ import { UserTable } from '../../server/acl/users.ts'
 import { Client, type TransportName } from '../../server/client/client.ts'
 import { ClientTable } from '../../server/client/clients.ts'
 import { Flusher } from '../../server/client/flusher.ts'
-import { NO_CLIENT_LIMITS, type ClientLimits } from '../../server/client/limits.ts'
+import {
+  NO_CLIENT_LIMITS,
+  type ClientLimits,
+  type LimitClass,
+  type OutputLimit,
+} from '../../server/client/limits.ts'
 import { ALL_COMMANDS } from '../../server/command/commands.ts'
 import type { Services } from '../../server/command/context.ts'
 import { Counters } from '../../server/command/counters.ts'
 import { Dispatcher } from '../../server/command/dispatch.ts'
+import { MonitorFeed } from '../../server/command/monitor.ts'
+import { Pause } from '../../server/command/pause.ts'
+import { SlowLog } from '../../server/command/slow-log.ts'
 import { CommandTable } from '../../server/command/table.ts'
+import { OutputGuard } from '../../server/gateway/output-guard.ts'
 import { Registry } from '../../server/pubsub/registry.ts'
 import { RequestParser } from '../../server/resp/request-parser.ts'
 import { TokenAuthenticator } from '../../server/token/authenticator.ts'
@@ -27,6 +36,8 @@ const NO_PARSER_LIMITS = {
   maxArguments: 2_147_483_647,
   maxCommandBytes: Number.POSITIVE_INFINITY,
 }
+
+const NO_OUTPUT_LIMIT: OutputLimit = { hardBytes: 0, softBytes: 0, softSeconds: 0 }
 
 /** A command as a RESP array of bulk strings; texts are byte strings. */
 export function command(...args: readonly (string | Buffer)[]): Buffer {
@@ -119,6 +130,8 @@ export interface TestServerOptions {
   /** The default is one issuer, see `testIssuer`. */
   readonly issuers?: readonly Issuer[]
   readonly settings?: Partial<TokenSessionSettings>
+  /** `client-output-buffer-limit`; classes that are not named have none. */
+  readonly outputLimits?: Partial<Record<LimitClass, OutputLimit>>
 }
 
 /** How a test connects. */
@@ -141,7 +154,9 @@ export class TestServer {
   readonly clients: ClientTable
   readonly users: UserTable
   readonly tokens: TokenSessions
-  readonly settings: { graceMs: number; revocation: 'close' | 'unsubscribe' }
+  readonly guard: OutputGuard
+  /** May be changed at any time. */
+  readonly settings: { -readonly [K in keyof TokenSessionSettings]: TokenSessionSettings[K] }
   readonly services: Services
   readonly dispatcher: Dispatcher
   /** How often SHUTDOWN was carried out. */
@@ -154,16 +169,28 @@ export class TestServer {
       atEndOfTurn: this.turn.atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
       endTurn: () => this.registry.endTurn(),
-      beforeWrite: () => {},
-      afterWrite: () => {},
+      beforeWrite: (client, nowMs) => this.guard.beforeWrite(client, nowMs),
+      afterWrite: (client, nowMs) => this.guard.afterWrite(client, nowMs),
     })
     this.clients = new ClientTable(clock, (client) => this.flusher.add(client))
+    this.guard = new OutputGuard({
+      limit: (name) => options.outputLimits?.[name] ?? NO_OUTPUT_LIMIT,
+      idleSeconds: () => 0,
+      clients: this.clients,
+      clock,
+      onExceeded: () => this.counters.outputLimitDisconnections++,
+    })
     this.users = new UserTable(table.catalog, {
       pubsubDefault: 'resetchannels',
       checkRolePattern: validateRolePattern,
     })
     const findUser = (name: string) => this.users.get(name)
-    this.settings = { graceMs: 25_000, revocation: 'close', ...options.settings }
+    this.settings = {
+      graceMs: 25_000,
+      revocation: 'close',
+      maxWebSocketsPerUser: 0,
+      ...options.settings,
+    }
     this.tokens = new TokenSessions({
       authenticator: new TokenAuthenticator({
         issuers: options.issuers ?? [testIssuer()],
@@ -210,7 +237,7 @@ export class TestServer {
       },
       { user: this.users.default, ceilings: [], token: undefined },
       options.protocol ?? (webSocket ? 3 : 2),
-      { ...NO_CLIENT_LIMITS, ...options.limits },
+      { ...NO_CLIENT_LIMITS, unlimited: options.limits === undefined, ...options.limits },
       sink,
       this.clients,
     )
@@ -246,6 +273,9 @@ export class TestServer {
       aclLog,
       tokens,
       counters,
+      pause: new Pause(clock),
+      monitors: new MonitorFeed(clock),
+      slowLog: new SlowLog({ slowerThan: 10_000, maxLength: 128 }, clock),
       config: { get: () => [], set: () => undefined, rewrite: () => undefined },
       aclFile: { save: () => undefined, load: () => undefined, autosave: () => undefined },
       facts: { runId: 'f'.repeat(40), startedMs: 0, version: '8.0.6', sections: () => [] },
