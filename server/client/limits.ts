@@ -44,6 +44,11 @@ export const NO_CLIENT_LIMITS: ClientLimits = {
 export class OutputLimiter {
   #overSoftSinceMs: number | undefined
 
+  /** Whether the soft bound is passed and its clock runs. */
+  get isCounting(): boolean {
+    return this.#overSoftSinceMs !== undefined
+  }
+
   /** Forgets the soft clock: nothing waits any more. */
   reset(): void {
     this.#overSoftSinceMs = undefined

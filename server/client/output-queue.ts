@@ -1,18 +1,11 @@
 import { frameHeader } from '../resp/frame.ts'
-import { Segment } from '../resp/segment.ts'
+import { Segment, type Write } from '../resp/segment.ts'
 
 /** The end of a share that grows with its segment. */
 const OPEN = -1
 
 /** Pieces of one write are copied into one buffer up to this size; beyond it they are handed over as they are. */
 const JOIN_BYTES = 16_384
-
-/** What is to be written at once. */
-export interface Write {
-  readonly buffers: readonly Buffer[]
-  /** Bytes of RESP, WebSocket headers not counted. */
-  readonly length: number
-}
 
 interface Item<Reader> {
   source: Buffer | Segment<Reader>
@@ -80,7 +73,7 @@ export class OutputQueue<Reader> {
     if (!segment) return
     this.#closedBytes += segment.length - this.#tailStart()
     this.#setTailEnd(segment.length)
-    segment.detached.push(owner)
+    segment.detach(owner)
   }
 
   /** Moves everything of `other` behind what is here. `other` is empty afterwards. */
@@ -111,8 +104,8 @@ export class OutputQueue<Reader> {
     if (source === undefined) return { buffers: [], length: 0 }
     if (this.#rest === undefined && source instanceof Segment) {
       const slice = source.slice(this.#start, this.#firstEnd(source), most)
-      this.#advance(slice.end, slice.length)
-      return { buffers: framed ? slice.framed : slice.buffers, length: slice.length }
+      this.#advance(slice.end, slice.plain.length)
+      return framed ? slice.framed : slice.plain
     }
     const buffers: Buffer[] = []
     let length = 0
@@ -132,10 +125,11 @@ export class OutputQueue<Reader> {
     if (source instanceof Segment) {
       if (most <= 0) return 0
       const slice = source.slice(this.#start, this.#firstEnd(source), most)
-      if (slice.length > most && !first) return 0
-      into.push(...slice.buffers)
-      this.#advance(slice.end, slice.length)
-      return slice.length
+      const { buffers, length } = slice.plain
+      if (length > most && !first) return 0
+      into.push(...buffers)
+      this.#advance(slice.end, length)
+      return length
     }
     const length = this.#end - this.#start
     if (length > most && !first) return 0

@@ -137,7 +137,8 @@ function genPass({ reply }: CommandContext, request: Request): void {
     return
   }
   const bits = request.count === 3 ? parseInteger(request.text(2)) : 256
-  if (bits === undefined || bits <= 0 || bits > 4096) reply.error(GENPASS_ERROR)
+  if (bits === undefined) reply.error(NOT_AN_INTEGER)
+  else if (bits <= 0 || bits > 4096) reply.error(GENPASS_ERROR)
   else reply.bulk(generatePassword(bits))
 }
 

@@ -92,7 +92,7 @@ export class Dispatcher {
   }
 
   #finish(client: Client, waits = false): void {
-    if (client.replyMode !== 'on') this.#silence(client, waits)
+    if (isSilent(client)) this.#silence(client, waits)
     client.finishCommand(this.#reply)
   }
 
@@ -134,8 +134,8 @@ export class Dispatcher {
   #refusal(client: Client, command: Command | undefined, request: Request): string | undefined {
     if (!client.authenticated && !command?.noAuth && this.#mustLogIn(client)) return NO_AUTH
     if (command === undefined) {
-      const container = this.#services.table.named(request.text(0))
-      return container ? unknownSubcommand(request) : unknownCommand(request)
+      const isContainer = this.#services.table.namesContainer(request)
+      return isContainer ? unknownSubcommand(request) : unknownCommand(request)
     }
     const { spec } = command
     if (!command.accepts(request.count) || spec.handler === undefined) return arityError(spec.name)
@@ -241,6 +241,11 @@ export class Dispatcher {
     } else {
       this.#run(client, command, request)
     }
-    if (client.replyMode !== 'on' && !this.#context.repliedByPush) this.#reply.rollback(mark)
+    if (isSilent(client) && !this.#context.repliedByPush) this.#reply.rollback(mark)
   }
+}
+
+/** Whether CLIENT REPLY drops the answer of the command that runs; `skip-next` means the one behind it. */
+function isSilent({ replyMode }: Client): boolean {
+  return replyMode === 'off' || replyMode === 'skip-this'
 }

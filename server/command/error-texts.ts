@@ -17,23 +17,21 @@ export function arityError(fullName: string): string {
 export function unknownCommand(request: Request): string {
   let args = ''
   for (let i = 1; i < request.count && args.length < SHOWN_BYTES; i++) {
-    args += `'${request.text(i).slice(0, SHOWN_BYTES - args.length)}' `
+    args += `'${shown(request, i, SHOWN_BYTES - args.length)}' `
   }
-  const name = request.text(0).slice(0, SHOWN_BYTES)
-  return `ERR unknown command '${name}', with args beginning with: ${args}`
+  return `ERR unknown command '${shown(request, 0)}', with args beginning with: ${args}`
 }
 
 /** `ERR unknown subcommand 'foo'. Try CLIENT HELP.` */
 export function unknownSubcommand(request: Request): string {
   const container = request.text(0).toUpperCase()
-  return `ERR unknown subcommand '${request.text(1).slice(0, SHOWN_BYTES)}'. Try ${container} HELP.`
+  return `ERR unknown subcommand '${shown(request, 1)}'. Try ${container} HELP.`
 }
 
 /** For commands that look deeper than the table's arity. */
 export function subcommandArity(request: Request): string {
   const container = request.text(0).toUpperCase()
-  const subcommand = request.text(1).slice(0, SHOWN_BYTES)
-  return `ERR unknown subcommand or wrong number of arguments for '${subcommand}'. Try ${container} HELP.`
+  return `ERR unknown subcommand or wrong number of arguments for '${shown(request, 1)}'. Try ${container} HELP.`
 }
 
 /** What a RESP2 client with subscriptions is told of any other command. */
@@ -42,4 +40,11 @@ export function onlySubscriberCommands(fullName: string): string {
     `ERR Can't execute '${fullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET ` +
     'are allowed in this context'
   )
+}
+
+/** The beginning of an argument, up to a NUL: to Redis it is a C string. The argument may be too long for a string. */
+function shown(request: Request, index: number, most = SHOWN_BYTES): string {
+  const text = request.bytes(index).toString('latin1', 0, most)
+  const nul = text.indexOf('\0')
+  return nul < 0 ? text : text.slice(0, nul)
 }

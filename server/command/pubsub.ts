@@ -1,5 +1,6 @@
 import { compileGlob } from '../../shared/glob.ts'
 import type { Client } from '../client/client.ts'
+import type { Message } from '../pubsub/entry.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 import type { Space } from '../pubsub/subscriptions.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
@@ -94,15 +95,30 @@ function unsubscribe(space: Space): Handler {
   }
 }
 
+/** PUBLISH's message, whose bytes become buffers only if somebody is to get them. */
+class RequestMessage implements Message {
+  readonly #request: Request
+  #channel: Buffer | undefined
+  #payload: Buffer | undefined
+
+  constructor(request: Request) {
+    this.#request = request
+  }
+
+  get channel(): Buffer {
+    return (this.#channel ??= this.#request.bytes(1))
+  }
+
+  get payload(): Buffer {
+    return (this.#payload ??= this.#request.bytes(2))
+  }
+}
+
 function publish(space: PublishSpace): Handler {
   return ({ server, reply }, request) => {
     const { counters } = server
-    const receivers = server.backplane.publish(
-      space,
-      request.text(1),
-      request.bytes(1),
-      request.bytes(2),
-    )
+    const message = new RequestMessage(request)
+    const receivers = server.backplane.publish(space, request.text(1), message)
     counters.messagesPublished++
     counters.messagesDelivered += receivers
     reply.integer(receivers)

@@ -22,6 +22,10 @@ export class Slice implements Request {
     return this.#request.text(index + this.#from)
   }
 
+  equals(index: number, text: string): boolean {
+    return this.#request.equals(index + this.#from, text)
+  }
+
   length(index: number): number {
     return this.#request.length(index + this.#from)
   }

@@ -23,8 +23,7 @@ function configGet({ reply, server }: CommandContext, request: Request): void {
 
 function configSet({ reply, server }: CommandContext, request: Request): void {
   if (request.count % 2 !== 0) {
-    const last = request.text(request.count - 1)
-    reply.error(`ERR Unknown option or number of arguments for CONFIG SET - '${last}'`)
+    reply.error(SYNTAX_ERROR)
     return
   }
   const pairs: [string, string][] = []

@@ -5,12 +5,18 @@ import { Command, type CommandSpec } from './spec.ts'
 /** Spellings of command names that are remembered, so that the usual ones cost one look-up. */
 const REMEMBERED_SPELLINGS = 1_024
 
+/** No command has a longer name, in bytes: an argument may be too long to be looked up, even for a string. */
+const LONGEST_NAME = 1_024
+
 /** All commands this server has, by name. */
 export class CommandTable {
   /** What ACL rules can name: these commands, and those of Redis that this server does not have. */
   readonly catalog: CommandCatalog
   readonly #byName = new Map<string, Command>()
   readonly #bySpelling = new Map<string, Command>()
+  /** The last command found that has no subcommands, and how it was spelled. */
+  #last: Command | undefined
+  #lastSpelling = ''
 
   /**
    * @param specs Containers before their subcommands.
@@ -63,9 +69,28 @@ export class CommandTable {
    * @param at Position of the command's name in the request.
    */
   find(request: Request, at = 0): Command | undefined {
-    const command = this.#spelled(request.text(at))
-    if (!command || command.subcommands.size === 0 || request.count < at + 2) return command
+    // A client mostly sends what the one before it sent: then no name has to be made of the bytes.
+    const last = this.#last
+    if (last && request.equals(at, this.#lastSpelling)) return last
+    if (request.length(at) > LONGEST_NAME) return undefined
+    const name = request.text(at)
+    const command = this.#spelled(name)
+    if (!command) return undefined
+    if (command.subcommands.size === 0) {
+      this.#last = command
+      this.#lastSpelling = name
+      return command
+    }
+    if (request.count < at + 2) return command
+    if (request.length(at + 1) > LONGEST_NAME) return undefined
     return command.subcommands.get(request.text(at + 1).toLowerCase())
+  }
+
+  /** Whether the first word of a request is a container. (`client|id` is a name in rules, but none on the wire.) */
+  namesContainer(request: Request): boolean {
+    if (request.length(0) > LONGEST_NAME) return false
+    const command = this.#spelled(request.text(0))
+    return command !== undefined && command.subcommands.size > 0
   }
 
   #rename(from: string, to: string): void {

@@ -49,7 +49,8 @@ export const TRANSACTION_COMMANDS: readonly CommandSpec[] = [
       const silent = client.replyMode !== 'on'
       if (!silent) reply.array(transaction.queue.length)
       for (const { spec, request } of transaction.queue) context.runQueued(spec, request)
-      context.repliedByPush = silent
+      // Each command has seen to its own silence; CLIENT REPLY among them takes nothing back.
+      context.repliedByPush = true
     },
   },
   {

@@ -188,7 +188,7 @@ export class Core {
    */
   publish(space: PublishSpace, channel: Buffer, payload: Buffer): number {
     const { backplane, counters } = this.services
-    const receivers = backplane.publish(space, channel.toString('latin1'), channel, payload)
+    const receivers = backplane.publish(space, channel.toString('latin1'), { channel, payload })
     counters.messagesPublished++
     counters.messagesDelivered += receivers
     return receivers

@@ -47,7 +47,8 @@ export class OutputGuard {
   /** Redis' classes count what waits before it is written. */
   beforeWrite(client: Client, nowMs: number): void {
     if (client.closed || client.isWebSocket) return
-    this.#judge(client, client.heldBytes - UNCOUNTED_BYTES, nowMs)
+    const held = client.heldBytes - UNCOUNTED_BYTES
+    if (held > 0 || client.limiter.isCounting) this.#judge(client, held, nowMs)
   }
 
   /** A WebSocket is judged by what its socket has not taken, and whoever has not logged in likewise. */
@@ -55,7 +56,7 @@ export class OutputGuard {
     if (client.closed) return
     if (!client.isBlocked) {
       // Nobody looks at it again before it is sent something: its soft clock must not run on until then.
-      client.limiter.reset()
+      if (client.limiter.isCounting) client.limiter.reset()
       return
     }
     if (!client.authenticated && client.heldBytes > UNAUTHENTICATED_BYTES) {

@@ -22,6 +22,9 @@ export interface WebSocketRoute {
 const MAX_FRAGMENTS = 64
 const MAX_BUFFERED_CHUNKS = 1_024
 
+/** Where larger messages are allowed, as many chunks as the smallest TCP segments would make of them (RFC 9293: 536 bytes). */
+const SEGMENT_BYTES = 536
+
 /** R16: memory of a compressed connection is bounded; small messages are not worth it. */
 const DEFLATE = {
   serverNoContextTakeover: true,
@@ -47,11 +50,12 @@ export async function openWebSocketRoute(
 ): Promise<void> {
   const { core, path } = route
   const { config } = core
+  const maxPayload = config.memory('ws-max-payload')
   await app.register(fastifyWebsocket, {
     options: withCloseTimeout({
-      maxPayload: config.memory('ws-max-payload'),
+      maxPayload,
       maxFragments: MAX_FRAGMENTS,
-      maxBufferedChunks: MAX_BUFFERED_CHUNKS,
+      maxBufferedChunks: Math.max(MAX_BUFFERED_CHUNKS, Math.ceil(maxPayload / SEGMENT_BYTES)),
       perMessageDeflate: config.boolean('ws-permessage-deflate') && DEFLATE,
       // Without a handler the first name offered would be echoed, be it a token.
       handleProtocols: (protocols: Set<string>) =>

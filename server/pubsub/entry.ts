@@ -3,6 +3,12 @@ import type { Protocol } from '../resp/reply-writer.ts'
 import { Segment } from '../resp/segment.ts'
 import type { Subscriber, SubscriberSegment } from './subscriber.ts'
 
+/** A message under way: its channel and payload in bytes, made when they are asked for. */
+export interface Message {
+  readonly channel: Buffer
+  readonly payload: Buffer
+}
+
 /** How messages are put together; shared by the whole registry and changed at run time. */
 export interface DeliveryOptions {
   /** Payloads of at least so many bytes are referenced, not copied: `min-string-size-avoid-copy-reply`. */
@@ -52,7 +58,7 @@ export class Entry {
       group.filtered.add(subscriber)
     } else {
       group.plain.add(subscriber)
-      group.open?.detached.push(subscriber)
+      group.open?.detach(subscriber)
     }
   }
 
@@ -69,21 +75,12 @@ export class Entry {
    * Gives one message to every subscriber.
    *
    * @param key The channel as a byte string.
-   * @param channel Its bytes, which a pattern's subscribers are told.
    * @returns How many subscribers it was given to.
    */
-  deliver(
-    key: string,
-    channel: Buffer,
-    payload: Buffer,
-    options: DeliveryOptions,
-    turn: Turn,
-  ): number {
+  deliver(key: string, message: Message, options: DeliveryOptions, turn: Turn): number {
     let receivers = 0
-    if (this.#resp3)
-      receivers += this.#deliver(3, this.#resp3, key, channel, payload, options, turn)
-    if (this.#resp2)
-      receivers += this.#deliver(2, this.#resp2, key, channel, payload, options, turn)
+    if (this.#resp3) receivers += this.#deliver(3, this.#resp3, key, message, options, turn)
+    if (this.#resp2) receivers += this.#deliver(2, this.#resp2, key, message, options, turn)
     return receivers
   }
 
@@ -91,13 +88,13 @@ export class Entry {
     protocol: Protocol,
     group: Group,
     key: string,
-    channel: Buffer,
-    payload: Buffer,
+    message: Message,
     options: DeliveryOptions,
     turn: Turn,
   ): number {
     const prefix = group.prefix(protocol, this.#kind, this.name)
-    const named = this.#kind === 'pmessage' ? channel : undefined
+    const { payload } = message
+    const named = this.#kind === 'pmessage' ? message.channel : undefined
     if (payload.length > turn.smallestMaxMessageBytes) {
       return deliverLarge(group, prefix, named, key, payload, options)
     }
@@ -106,7 +103,7 @@ export class Entry {
     if (segment) {
       start = segment.length
       segment.append(prefix, named, payload, options.shareBytes)
-      if (segment.detached.length > 0) attachAgain(group, segment, start)
+      if (segment.detached !== undefined) attachAgain(group, segment, start)
     } else {
       segment = new Segment<Subscriber>()
       segment.append(prefix, named, payload, options.shareBytes)
@@ -137,7 +134,8 @@ function groupSize(group: Group | undefined): number {
 
 function attachAgain(group: Group, segment: SubscriberSegment, start: number): void {
   // Emptied first: attaching may close another share of this very segment.
-  const detached = segment.detached.splice(0)
+  const { detached = [] } = segment
+  segment.detached = undefined
   for (const subscriber of detached) {
     if (group.plain.has(subscriber)) subscriber.attach(segment, start)
   }

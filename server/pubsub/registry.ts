@@ -1,4 +1,4 @@
-import { Entry, type DeliveryOptions, type Turn } from './entry.ts'
+import { Entry, type DeliveryOptions, type Message, type Turn } from './entry.ts'
 import { PatternIndex, type PatternEntry } from './pattern-index.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Space } from './subscriptions.ts'
@@ -117,16 +117,16 @@ export class Registry {
    * Delivers a message to those who are subscribed now. At most once; nobody else will ever get it.
    *
    * @param key The channel as a byte string.
-   * @param channel The same in bytes.
-   * @param payload Kept by reference if it is large: the caller never changes it.
+   * @param message Its bytes are asked for only if somebody gets them. The payload is kept by reference if it is large: the
+   *   caller never changes it.
    * @returns Deliveries: exact subscribers, and for global channels one for each pattern of each subscriber.
    */
-  publish(space: PublishSpace, key: string, channel: Buffer, payload: Buffer): number {
+  publish(space: PublishSpace, key: string, message: Message): number {
     const exact = this.#table(space).get(key)
-    let receivers = exact ? exact.deliver(key, channel, payload, this.options, this.#turn) : 0
+    let receivers = exact ? exact.deliver(key, message, this.options, this.#turn) : 0
     if (space === 'channel' && this.#patterns.size > 0) {
       for (const entry of this.#patterns.matching(key)) {
-        receivers += entry.deliver(key, channel, payload, this.options, this.#turn)
+        receivers += entry.deliver(key, message, this.options, this.#turn)
       }
     }
     return receivers

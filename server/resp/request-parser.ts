@@ -1,7 +1,8 @@
+import { ArgumentPositions } from './argument-positions.ts'
 import { ByteAccumulator } from './byte-accumulator.ts'
+import { isHttp, isTlsHandshake } from './cross-protocol.ts'
 import { splitInline } from './inline.ts'
 import { ProtocolError } from './protocol-error.ts'
-import { ArgumentList, type Request } from './request.ts'
 
 /** What one peer may send. Shared between connections where it is the same; read anew for every request. */
 export interface RequestLimits {
@@ -47,16 +48,11 @@ const EMPTY = Buffer.alloc(0)
  *
  * The parser is itself the current {@link Request}: it is valid from a `true` of `next` to the following call.
  */
-export class RequestParser implements Request {
+export class RequestParser extends ArgumentPositions {
   /** Applies the limits of a peer that has not logged in. */
   unauthenticated = false
 
   readonly #limits: RequestLimits
-  readonly #buffers: Buffer[] = []
-  readonly #starts: number[] = []
-  readonly #ends: number[] = []
-  #count = 0
-
   #chunk: Buffer = EMPTY
   #at = 0
   #waiting: Buffer[] | undefined
@@ -67,48 +63,14 @@ export class RequestParser implements Request {
   #carry: ByteAccumulator | undefined
 
   constructor(limits: RequestLimits) {
+    super()
     this.#limits = limits
-  }
-
-  get count(): number {
-    return this.#count
-  }
-
-  bytes(index: number): Buffer {
-    return (this.#buffers[index] as Buffer).subarray(this.#starts[index], this.#ends[index])
-  }
-
-  text(index: number): string {
-    return (this.#buffers[index] as Buffer).toString(
-      'latin1',
-      this.#starts[index],
-      this.#ends[index],
-    )
-  }
-
-  length(index: number): number {
-    return (this.#ends[index] as number) - (this.#starts[index] as number)
-  }
-
-  detach(): Request {
-    let total = 0
-    for (let i = 0; i < this.#count; i++) total += this.length(i)
-    const own = Buffer.allocUnsafeSlow(total)
-    const args: Buffer[] = []
-    let at = 0
-    for (let i = 0; i < this.#count; i++) {
-      const end = at + this.length(i)
-      ;(this.#buffers[i] as Buffer).copy(own, at, this.#starts[i], this.#ends[i])
-      args.push(own.subarray(at, end))
-      at = end
-    }
-    return new ArgumentList(args)
   }
 
   /** Bytes held here that are not part of a finished request: what the query-buffer limit counts. */
   get pendingBytes(): number {
     let bytes = this.#chunk.length - this.#at + (this.#carry?.length ?? 0)
-    if (this.#state !== START) for (let i = 0; i < this.#count; i++) bytes += this.length(i)
+    if (this.#state !== START) bytes += this.argumentBytes
     if (this.#waiting) for (const chunk of this.#waiting) bytes += chunk.length
     return bytes
   }
@@ -136,6 +98,8 @@ export class RequestParser implements Request {
       if (this.#at >= this.#chunk.length && !this.#nextChunk()) return false
       switch (this.#state) {
         case START:
+          if (this.#chunk[this.#at] === ASTERISK && !this.unauthenticated && this.#readWhole())
+            return true
           this.#begin()
           break
         case INLINE:
@@ -161,15 +125,54 @@ export class RequestParser implements Request {
     this.#chunk = next ?? EMPTY
     this.#at = 0
     // An idle peer must not hold the bytes of its last request, which may be a large payload.
-    if (next === undefined && this.#state === START) this.#buffers.fill(EMPTY)
+    if (next === undefined && this.#state === START) this.release()
     return next !== undefined
   }
 
+  /**
+   * Reads a request that lies whole in the chunk, in one go. If it does not, or is unusual in any way, nothing has
+   * happened and the steps below take it up, which also say what is wrong with it.
+   */
+  #readWhole(): boolean {
+    const chunk = this.#chunk
+    const end = chunk.length
+    let at = this.#at + 1
+    const count = (chunk[at++] as number) - ZERO
+    if (!(count >= 1 && count <= 9) || chunk[at] !== CR || chunk[at + 1] !== LF) return false
+    at += 2
+    const { maxBulkBytes, maxCommandBytes, maxArguments } = this.#limits
+    if (count > maxArguments) return false
+    let total = 0
+    this.clear()
+    for (let i = 0; i < count; i++) {
+      if (at + 3 >= end || chunk[at] !== DOLLAR) return false
+      const first = (chunk[at + 1] as number) - ZERO
+      if (!(first >= 0 && first <= 9)) return false
+      let length = first
+      at += 2
+      for (let digits = 1; ; at++, digits++) {
+        const digit = (chunk[at] as number) - ZERO
+        if (!(digit >= 0 && digit <= 9)) break
+        if (first === 0 || digits > 8) return false
+        length = length * 10 + digit
+      }
+      total += length
+      const start = at + 2
+      const stop = start + length
+      if (stop + 2 > end || length > maxBulkBytes) return false
+      if (chunk[at] !== CR || chunk[at + 1] !== LF) return false
+      if (chunk[stop] !== CR || chunk[stop + 1] !== LF) return false
+      this.add(chunk, start, stop)
+      at = stop + 2
+    }
+    if (total > maxCommandBytes) return false
+    this.#at = at
+    return true
+  }
+
   #begin(): void {
-    this.#count = 0
+    this.clear()
     this.#commandBytes = 0
-    if (this.#buffers.length > 64)
-      this.#buffers.length = this.#starts.length = this.#ends.length = 0
     if (this.#chunk[this.#at] === ASTERISK) {
       this.#at++
       this.#state = COUNT
@@ -225,7 +228,7 @@ export class RequestParser implements Request {
     const have = this.#carry?.length ?? 0
     const available = this.#chunk.length - this.#at
     if (have === 0 && available >= length) {
-      this.#addArgument(this.#chunk, this.#at, this.#at + length)
+      this.add(this.#chunk, this.#at, this.#at + length)
       this.#at += length
       return this.#finishBulk()
     }
@@ -234,7 +237,7 @@ export class RequestParser implements Request {
     this.#carry.append(this.#chunk, this.#at, this.#at + take, length)
     this.#at += take
     if (this.#carry.length < length) return false
-    this.#addArgument(this.#carry.take(), 0, length)
+    this.add(this.#carry.take(), 0, length)
     return this.#finishBulk()
   }
 
@@ -260,19 +263,12 @@ export class RequestParser implements Request {
   }
 
   #finishArgument(): boolean {
-    if (this.#count < this.#expected) {
+    if (this.count < this.#expected) {
       this.#state = LENGTH
       return false
     }
     this.#state = START
     return true
-  }
-
-  #addArgument(buffer: Buffer, start: number, end: number): void {
-    this.#buffers[this.#count] = buffer
-    this.#starts[this.#count] = start
-    this.#ends[this.#count] = end
-    this.#count++
   }
 
   /**
@@ -345,13 +341,13 @@ export class RequestParser implements Request {
 
   #refuseTls(): void {
     const carry = this.#carry as ByteAccumulator
-    if (carry.length >= 2 && carry.at(0) === 0x16 && carry.at(1) === 0x03) {
+    if (isTlsHandshake(carry.at(0), carry.at(1))) {
       throw new ProtocolError('TLS handshake on a plain port', 'cross-protocol')
     }
   }
 
   #inlineRequest(line: Buffer): boolean {
-    if ((line[0] === 0x16 && line[1] === 0x03) || isHttp(line)) {
+    if (isTlsHandshake(line[0], line[1]) || isHttp(line)) {
       throw new ProtocolError('HTTP or TLS on the RESP port', 'cross-protocol')
     }
     if (line.includes(0)) throw new ProtocolError('unexpected NUL in inline request')
@@ -366,19 +362,9 @@ export class RequestParser implements Request {
     if (args.length > this.#limits.maxArguments) {
       throw new ProtocolError(`more than ${this.#limits.maxArguments} arguments`, 'too-large')
     }
-    for (const arg of args) this.#addArgument(arg, 0, arg.length)
+    for (const arg of args) this.add(arg, 0, arg.length)
     return args.length > 0
   }
-}
-
-/**
- * Whether an inline line is HTTP: a request line, `POST`, or a `Host:` header. A web page that posts to the RESP
- * port must not get a single command through.
- */
-function isHttp(line: Buffer): boolean {
-  const text = line.toString('latin1', 0, Math.min(line.length, 16)).trimStart().toLowerCase()
-  if (/^(post|host:)(\s|$)/.test(text)) return true
-  return / HTTP\/1\.\d$/i.test(line.toString('latin1', Math.max(0, line.length - 12)))
 }
 
 /** Redis' strict decimal: optional `-`, no `+`, no leading zero, fits 64 bits. NaN if it is not. */

@@ -11,6 +11,8 @@ export interface Request {
   bytes(index: number): Buffer
   /** Argument `index` as a byte string: one UTF-16 unit (0–255) per byte, so that different bytes never collide. */
   text(index: number): string
+  /** Whether argument `index` has just these bytes (byte string). */
+  equals(index: number, text: string): boolean
   /** Length of argument `index` in bytes. */
   length(index: number): number
   /** A copy whose arguments own their bytes. */
@@ -40,6 +42,10 @@ export class ArgumentList implements Request {
 
   text(index: number): string {
     return this.bytes(index).toString('latin1')
+  }
+
+  equals(index: number, text: string): boolean {
+    return this.length(index) === text.length && this.text(index) === text
   }
 
   length(index: number): number {

@@ -11,19 +11,29 @@ const DOLLAR = 0x24
 
 const SMALLEST_ARENA_BYTES = 512
 
+/** Arenas up to this size come from the runtime's pool, which is cheaper. */
+const POOLED_ARENA_BYTES = 2_048
+
+const NOTHING = Buffer.alloc(0)
+
 /** `$`, 16 digits, CRLF, and the CRLF behind the payload. */
 const BULK_OVERHEAD_BYTES = 24
+
+/** What is to be written at once. The bytes are shared, so they are never to be changed. */
+export interface Write {
+  readonly buffers: readonly Buffer[]
+  /** Bytes of RESP, WebSocket headers not counted. */
+  readonly length: number
+}
 
 /** A run of whole frames that can be written as it stands. */
 export interface Slice {
   /** Where the run ends in its segment. */
   readonly end: number
-  /** Bytes of the run, a WebSocket header not counted. */
-  readonly length: number
-  /** The run's bytes; shared, so never to be changed. */
-  readonly buffers: readonly Buffer[]
+  /** The run as it is. */
+  readonly plain: Write
   /** The run as one WebSocket message. */
-  readonly framed: readonly Buffer[]
+  readonly framed: Write
 }
 
 /**
@@ -34,17 +44,23 @@ export interface Slice {
  */
 export class Segment<Reader = unknown> {
   /** Readers whose share was closed because something else was put behind it: to be attached again at the next message. */
-  readonly detached: Reader[] = []
+  detached: Reader[] | undefined
   #length = 0
   readonly #frameEnds: number[] = []
   /** Finished pieces and where each ends; the arena in use is not among them. */
   readonly #pieces: Buffer[] = []
   readonly #pieceEnds: number[] = []
-  #arena: Buffer = Buffer.alloc(0)
+  #arena: Buffer = NOTHING
   #arenaStart = 0
   #headroom = MAX_FRAME_HEADER_BYTES
   #slice: Slice | undefined
   #sliceStart = -1
+
+  /** Notes that a reader's share was closed. */
+  detach(reader: Reader): void {
+    if (this.detached) this.detached.push(reader)
+    else this.detached = [reader]
+  }
 
   /** Bytes of all frames. */
   get length(): number {
@@ -120,19 +136,14 @@ export class Segment<Reader = unknown> {
     const inFront =
       start === 0 && buffers.length === 1 && this.#headroom > 0 && this.#slice === undefined
     const arena = this.#arena
-    let framed: Buffer[] | undefined
+    let framed: Write | undefined
     return {
       end,
-      length,
-      buffers,
+      plain: { buffers, length },
       get framed() {
-        if (framed) return framed
-        if (inFront) {
-          const from = MAX_FRAME_HEADER_BYTES - frameHeaderLength(length)
-          writeFrameHeader(arena, from, length)
-          framed = [arena.subarray(from, MAX_FRAME_HEADER_BYTES + length)]
-        } else {
-          framed = [frameHeader(length), ...buffers]
+        framed ??= {
+          buffers: inFront ? frameInPlace(arena, length) : [frameHeader(length), ...buffers],
+          length,
         }
         return framed
       },
@@ -159,7 +170,11 @@ export class Segment<Reader = unknown> {
   #reserve(bytes: number): void {
     const used = this.#used()
     if (used + bytes <= this.#arena.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max((used + bytes) * 2, SMALLEST_ARENA_BYTES))
+    const capacity = Math.max((used + bytes) * 2, SMALLEST_ARENA_BYTES)
+    const grown =
+      capacity <= POOLED_ARENA_BYTES
+        ? Buffer.allocUnsafe(capacity)
+        : Buffer.allocUnsafeSlow(capacity)
     if (used > this.#headroom) this.#arena.copy(grown, this.#headroom, this.#headroom, used)
     this.#arena = grown
   }
@@ -196,4 +211,11 @@ export class Segment<Reader = unknown> {
     this.#arena[at + 1] = LF
     this.#length += 2
   }
+}
+
+/** Writes the header into the room in front of an arena's first byte. */
+function frameInPlace(arena: Buffer, length: number): readonly Buffer[] {
+  const from = MAX_FRAME_HEADER_BYTES - frameHeaderLength(length)
+  writeFrameHeader(arena, from, length)
+  return [arena.subarray(from, MAX_FRAME_HEADER_BYTES + length)]
 }

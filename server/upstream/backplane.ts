@@ -1,3 +1,4 @@
+import type { Message } from '../pubsub/entry.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 
 /**
@@ -14,11 +15,10 @@ export interface Backplane {
    * Delivers here and hands on to the others.
    *
    * @param key The channel as a byte string.
-   * @param channel The same in bytes.
-   * @param payload Never changed afterwards.
+   * @param message Its bytes are never changed afterwards.
    * @returns Deliveries on this gateway.
    */
-  publish(space: PublishSpace, key: string, channel: Buffer, payload: Buffer): number
+  publish(space: PublishSpace, key: string, message: Message): number
   /** Whether messages can be handed on now: `/readyz`. */
   readonly isReady: boolean
 }

@@ -50,7 +50,7 @@ class Bench {
     const start = segment.length
     segment.append(PREFIX, undefined, Buffer.from(text), SHARE_BYTES)
     if (channel === 2) queue.deliver(READER, segment, start, segment.length)
-    else if (fresh || segment.detached.splice(0).includes(READER)) queue.attach(READER, segment, start)
+    else if (fresh || takeDetached(segment).includes(READER)) queue.attach(READER, segment, start)
     model.push({ text: `${PREFIX.toString()}$${text.length}\r\n${text}\r\n`, reply: false })
   }
 
@@ -109,11 +109,24 @@ const replyText = fc.constantFrom('+OK\r\n', ':1\r\n', '$70\r\n' + 'r'.repeat(70
 type Step = (bench: Bench) => void
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.tuple(replyText, fc.boolean()).map(([text, adjacent]): Step => (b) => b.reply(text, adjacent)),
-  { weight: 4, arbitrary: message.map(([channel, text]): Step => (b) => b.publish(channel, text, false)) },
-  fc
-    .tuple(fc.array(message, { maxLength: 3 }), fc.oneof(replyText, fc.constant('')))
-    .map(([messages, reply]): Step => (b) => b.command(messages, reply)),
+  fc.tuple(replyText, fc.boolean()).map(
+    ([text, adjacent]): Step =>
+      (b) =>
+        b.reply(text, adjacent),
+  ),
+  {
+    weight: 4,
+    arbitrary: message.map(
+      ([channel, text]): Step =>
+        (b) =>
+          b.publish(channel, text, false),
+    ),
+  },
+  fc.tuple(fc.array(message, { maxLength: 3 }), fc.oneof(replyText, fc.constant(''))).map(
+    ([messages, reply]): Step =>
+      (b) =>
+        b.command(messages, reply),
+  ),
   fc.constant<Step>((b) => b.queue.closeTail(READER)),
   fc.constant<Step>((b) => b.endTurn()),
   fc
@@ -156,3 +169,9 @@ describe('An output queue', () => {
     )
   })
 })
+
+function takeDetached(segment: Segment<string>): string[] {
+  const { detached = [] } = segment
+  segment.detached = undefined
+  return detached
+}

@@ -3,11 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { RequestParser } from '../../server/resp/request-parser.ts'
 import { parseRequests, TCP_LIMITS } from '../support/parse-requests.ts'
 
-const byteString = fc.string({ unit: fc.nat(255).map((byte) => String.fromCharCode(byte)), maxLength: 30 })
-const args = fc.array(fc.oneof({ weight: 9, arbitrary: byteString }, fc.constant('x'.repeat(5_000))), {
-  minLength: 1,
-  maxLength: 6,
+const byteString = fc.string({
+  unit: fc.nat(255).map((byte) => String.fromCharCode(byte)),
+  maxLength: 30,
 })
+const args = fc.array(
+  fc.oneof({ weight: 9, arbitrary: byteString }, fc.constant('x'.repeat(5_000))),
+  {
+    minLength: 1,
+    maxLength: 6,
+  },
+)
 
 interface Piece {
   readonly bytes: string
@@ -21,13 +27,20 @@ const array = args.map((list): Piece => {
 
 /** Any bytes but NUL can be said inline, since double quotes know `\xHH`. */
 const inline = fc
-  .tuple(fc.array(byteString, { minLength: 1, maxLength: 4 }), fc.constantFrom('\n', '\r\n'), fc.boolean())
+  .tuple(
+    fc.array(byteString, { minLength: 1, maxLength: 4 }),
+    fc.constantFrom('\n', '\r\n'),
+    fc.boolean(),
+  )
   .map(([list, end, spaced]): Piece => {
     const words = list.map((arg) => {
       const hex = [...arg].map((char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)
       return `"${hex.join('')}"`
     })
-    return { bytes: `${spaced ? ' \t' : ''}${words.join(spaced ? '  ' : ' ')}${end}`, request: list }
+    return {
+      bytes: `${spaced ? ' \t' : ''}${words.join(spaced ? '  ' : ' ')}${end}`,
+      request: list,
+    }
   })
 
 const nothing = fc
@@ -59,7 +72,9 @@ describe('A pipeline of requests', () => {
       fc.property(pipeline, (pieces) => {
         const stream = Buffer.from(pieces.map(({ bytes }) => bytes).join(''), 'latin1')
         const requests = pieces.flatMap(({ request }) => (request ? [request] : []))
-        expect(parseRequests(Array.from(stream, (byte) => Buffer.of(byte))).requests).toEqual(requests)
+        expect(parseRequests(Array.from(stream, (byte) => Buffer.of(byte))).requests).toEqual(
+          requests,
+        )
       }),
       { numRuns: 60 },
     )
@@ -88,7 +103,22 @@ describe('A pipeline of requests', () => {
 describe('Any bytes at all', () => {
   const noise = fc.oneof(
     byteString,
-    fc.constantFrom('*', '$', '\r', '\n', '\r\n', '*1\r\n', '$3\r\n', '"', "'", '*2', '$-1', 'abc', '0', '\0'),
+    fc.constantFrom(
+      '*',
+      '$',
+      '\r',
+      '\n',
+      '\r\n',
+      '*1\r\n',
+      '$3\r\n',
+      '"',
+      "'",
+      '*2',
+      '$-1',
+      'abc',
+      '0',
+      '\0',
+    ),
   )
 
   test('give the same requests and the same error however they are cut', () => {

@@ -7,7 +7,11 @@ type Space = 'channel' | 'pattern' | 'shard'
 
 const SPACES = ['channel', 'pattern', 'shard'] as const
 const SUBSCRIBE = { channel: 'subscribe', pattern: 'psubscribe', shard: 'ssubscribe' } as const
-const UNSUBSCRIBE = { channel: 'unsubscribe', pattern: 'punsubscribe', shard: 'sunsubscribe' } as const
+const UNSUBSCRIBE = {
+  channel: 'unsubscribe',
+  pattern: 'punsubscribe',
+  shard: 'sunsubscribe',
+} as const
 
 const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`
 
@@ -170,7 +174,10 @@ class Bench {
         space === 'pattern'
           ? new Map(registry.patternCounts())
           : new Map(
-              [...registry.channelNames(space)].map((name) => [name, registry.countOf(space, name)]),
+              [...registry.channelNames(space)].map((name) => [
+                name,
+                registry.countOf(space, name),
+              ]),
             )
       expect(new Set(listed.keys())).toEqual(names)
       for (const name of names) {
@@ -202,7 +209,10 @@ const who = fc.nat(5)
 const space = fc.constantFrom(...SPACES)
 const channel = fc.constantFrom('a', 'ab', 'b', '')
 const name = fc.constantFrom('a', 'ab', 'b', 'a*', '?', '*')
-const payload = fc.oneof(fc.constantFrom('', 'm'), fc.nat(400).map((length) => 'x'.repeat(length)))
+const payload = fc.oneof(
+  fc.constantFrom('', 'm'),
+  fc.nat(400).map((length) => 'x'.repeat(length)),
+)
 
 function publish(i: number, into: 'channel' | 'shard', to: string, text: string): Step {
   const word = into === 'shard' ? 'spublish' : 'publish'

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { closeCause, PEER_CLOSED, QUIT_CAUSE } from '../../../server/client/close-cause.ts'
+import { TestServer } from '../../support/test-server-parts.ts'
+
+describe('The table of clients', () => {
+  test('knows them by id, in the order in which they connected', () => {
+    const { clients, ...server } = withTable()
+    const [one, two] = [server.connect().client, server.connect().client]
+    expect([one.id, two.id]).toEqual([1, 2])
+    expect(clients.get(2)).toBe(two)
+    expect([...clients.all()]).toEqual([one, two])
+    expect(clients.size).toBe(2)
+    one.close(PEER_CLOSED)
+    expect([...clients.all()]).toEqual([two])
+    expect(clients.get(1)).toBeUndefined()
+    expect(server.connect().client.id).toBe(3)
+  })
+
+  test('knows them by the name of their user', () => {
+    const { clients, setUser, connect } = withTable()
+    setUser('ann', 'on nopass +@all')
+    const [one, two] = [connect(), connect()]
+    expect([...clients.ofUser('default')]).toEqual([one.client, two.client])
+    one.send('AUTH', 'ann', 'x')
+    expect([...clients.ofUser('default')]).toEqual([two.client])
+    expect([...clients.ofUser('ann')]).toEqual([one.client])
+    expect([...clients.userNames()]).toEqual(['default', 'ann'])
+    one.client.close(PEER_CLOSED)
+    expect([...clients.userNames()]).toEqual(['default'])
+    expect(clients.ofUser('ann').size).toBe(0)
+  })
+
+  test('lets a client get another identity while its user is looked through', () => {
+    const { clients, connect } = withTable()
+    for (let i = 0; i < 3; i++) connect()
+    let visits = 0
+    for (const client of clients.ofUser('default')) {
+      clients.setIdentity(client, { ...client.identity })
+      if (++visits > 3) break
+    }
+    expect(visits).toBe(3)
+  })
+
+  test('does not give a closed client an identity', () => {
+    const { clients, connect } = withTable()
+    const { client } = connect()
+    const { identity } = client
+    client.close(QUIT_CAUSE)
+    clients.setIdentity(client, { ...identity })
+    expect(client.identity).toBe(identity)
+    expect(clients.ofUser('default').size).toBe(0)
+  })
+
+  test('tells of each closed client once, in the order of the listeners', () => {
+    const { clients, connect } = withTable()
+    const told: string[] = []
+    clients.onClosed((client, cause) => told.push(`one ${client.id} ${cause.name}`))
+    clients.onClosed((client) => told.push(`two ${client.id}`))
+    const { client } = connect()
+    client.close(QUIT_CAUSE)
+    client.close(PEER_CLOSED)
+    expect(told).toEqual(['one 1 quit', 'two 1'])
+  })
+})
+
+describe('The cause of a close', () => {
+  test('has the code and the reason of its name', () => {
+    expect(closeCause('slow-consumer', 'drop', 'reads too slowly', 5_000)).toEqual({
+      name: 'slow-consumer',
+      output: 'drop',
+      close: { code: 4450, reason: 'slow-consumer|5000|reads too slowly' },
+    })
+  })
+})
+
+function withTable() {
+  const server = new TestServer()
+  return {
+    clients: server.clients,
+    connect: () => server.connect(),
+    setUser: (name: string, rules: string) => server.setUser(name, rules),
+  }
+}

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compileGlob } from '../../../shared/glob.ts'
+import { PatternIndex } from '../../../server/pubsub/pattern-index.ts'
+
+describe('The pattern index', () => {
+  test('finds the patterns that match, in the order in which they came', () => {
+    const index = new PatternIndex()
+    for (const pattern of ['news*', 'x*', '*', 'n?ws', 'news', '']) index.add(pattern)
+    const found = index.matching('news').map(({ name }) => name)
+    expect(found).toEqual(['news*', '*', 'n?ws', 'news'])
+    expect(index.matching('').map(({ name }) => name)).toEqual([''])
+    expect(index.matching('y').map(({ name }) => name)).toEqual(['*'])
+  })
+
+  test('counts distinct patterns and lists them in their order', () => {
+    const index = new PatternIndex()
+    const [a, b] = [index.add('b*'), index.add('a*')]
+    expect([...index.entries()]).toEqual([a, b])
+    expect([index.size, index.get('a*'), index.get('c')]).toEqual([2, b, undefined])
+    index.delete(a)
+    expect([index.size, index.get('b*')]).toEqual([1, undefined])
+  })
+
+  test('answers anew after each change', () => {
+    const index = new PatternIndex()
+    expect(index.matching('ab')).toEqual([])
+    const entry = index.add('a*')
+    expect(index.matching('ab')).toEqual([entry])
+    const other = index.add('?b')
+    expect(index.matching('ab')).toEqual([entry, other])
+    index.delete(entry)
+    expect(index.matching('ab')).toEqual([other])
+    index.delete(other)
+    expect(index.matching('ab')).toEqual([])
+  })
+
+  test('puts a pattern that comes again behind the others', () => {
+    const index = new PatternIndex()
+    const first = index.add('a*')
+    index.add('*')
+    index.delete(first)
+    index.add('a*')
+    expect(index.matching('a').map(({ name }) => name)).toEqual(['*', 'a*'])
+  })
+
+  test('goes on answering for more channels than it remembers', () => {
+    const index = new PatternIndex()
+    index.add('c1*')
+    let found = 0
+    for (let round = 0; round < 2; round++) {
+      for (let i = 0; i < 5_000; i++) found += index.matching(`c${i}`).length
+    }
+    expect(found).toBe(2 * 1_111)
+  })
+
+  test('does what trying all patterns does', () => {
+    const letters = fc.constantFrom('a', 'b', '*', '?', '[', ']', 'a-b', '\\', '^', '\xff')
+    const pattern = fc.string({ unit: letters, maxLength: 5 })
+    const channel = fc.string({ unit: fc.constantFrom('a', 'b', '*', '\xff', '\\'), maxLength: 4 })
+    const change = fc.oneof(
+      fc.record({ add: pattern }),
+      fc.record({ remove: fc.nat(20) }),
+      fc.record({ match: channel }),
+    )
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
+        const index = new PatternIndex()
+        const patterns: string[] = []
+        for (const one of changes) {
+          if ('add' in one && !patterns.includes(one.add)) {
+            patterns.push(one.add)
+            index.add(one.add)
+          } else if ('remove' in one && patterns.length > 0) {
+            const [gone = ''] = patterns.splice(one.remove % patterns.length, 1)
+            const entry = index.get(gone)
+            if (entry) index.delete(entry)
+          } else if ('match' in one) {
+            const expected = patterns.filter((text) => compileGlob(text).matches(one.match))
+            expect(index.matching(one.match).map(({ name }) => name)).toEqual(expected)
+          }
+          expect(index.size).toBe(patterns.length)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
