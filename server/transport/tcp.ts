@@ -5,6 +5,7 @@ import type { TransportName } from '../client/client.ts'
 import { RespcastError } from '../errors.ts'
 import type { Admission } from './admission.ts'
 import type { Connection } from './connection.ts'
+import { readDirectly } from './direct-reader.ts'
 import { SocketSink } from './socket-sink.ts'
 import type { Sink } from '../client/sink.ts'
 
@@ -73,7 +74,7 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
   const server =
     endpoint.kind === 'tls'
       ? createTlsServer({ ...options, ...endpoint.tls, handshakeTimeout: 5_000 }, accept)
-      : createServer(options, accept)
+      : createServer({ ...options, pauseOnConnect: true }, accept)
   // A failed handshake is the peer's affair; the socket is gone already.
   server.on('tlsClientError', () => {})
   await listen(server, endpoint)
@@ -112,26 +113,33 @@ function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
   })
 }
 
-function acceptSocket(socket: Socket, endpoint: TcpEndpoint, host: TcpHost): void {
-  socket.on('error', () => socket.destroy())
-  const peer = peerOf(socket, endpoint)
+function acceptSocket(accepted: Socket, endpoint: TcpEndpoint, host: TcpHost): void {
+  accepted.on('error', () => accepted.destroy())
+  const peer = peerOf(accepted, endpoint)
   if (host.admission.refusal('tcp', peer.ip)) {
-    refuse(socket, FULL)
+    refuse(accepted, FULL)
     return
   }
   const refusal = host.refusal(peer)
   if (refusal !== undefined) {
-    refuse(socket, `-${refusal}\r\n`)
+    refuse(accepted, `-${refusal}\r\n`)
     return
   }
   const keepAlive = host.keepAliveSeconds()
-  if (keepAlive > 0) socket.setKeepAlive(true, keepAlive * 1000)
-  const sink = new SocketSink(socket, () => connection.client.onWritable())
-  const connection = host.connect(peer, sink)
+  if (keepAlive > 0) accepted.setKeepAlive(true, keepAlive * 1000)
+  let connection: Connection | undefined
+  const onBytes = (chunk: Buffer): void => connection?.receive(chunk)
+  let socket = accepted
+  if (endpoint.kind === 'tls') {
+    socket.on('data', onBytes)
+  } else {
+    socket = readDirectly(accepted, onBytes)
+    socket.on('error', () => socket.destroy())
+  }
+  connection = host.connect(peer, new SocketSink(socket, () => connection?.client.onWritable()))
   host.admission.joined(connection.client, 'tcp', peer.ip)
-  socket.on('data', (chunk: Buffer) => connection.receive(chunk))
-  socket.on('end', () => connection.peerEnded())
-  socket.on('close', () => connection.peerClosed())
+  socket.on('end', () => connection?.peerEnded())
+  socket.on('close', () => connection?.peerClosed())
 }
 
 /** Says why, and hangs up. */
