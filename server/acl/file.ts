@@ -1,6 +1,6 @@
 import type { CommandCatalog } from './catalog.ts'
 import { describeUser } from './describe.ts'
-import { isValidUserName } from './names.ts'
+import { isRoleName, isValidUserName } from './names.ts'
 import { BAD_USER_NAME, printable, RULE_ERRORS } from './rule-errors.ts'
 import { joinSelectors, newUser, UserDraft } from './rules.ts'
 import type { RuleOptions } from './selector-draft.ts'
@@ -95,7 +95,8 @@ export function usersOfConfig(
     }
     const user = draft.finish()
     users.set(name, user)
-    if (!user.enabled) {
+    // A role is off by nature: nobody logs in as it.
+    if (!user.enabled && !isRoleName(name)) {
       notices.push(
         `The user '${name}' is disabled (there is no 'on' modifier in the user description). ` +
           'Make sure this is not a configuration error.',
