@@ -1,0 +1,101 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { loadConfig } from '../../server/config/load.ts'
+import { ERROR_CODES } from '../../server/errors.ts'
+import { CLOSE_CODES } from '../../shared/close-codes.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+/** Codes that a source file names in quotes: types leave nothing else behind. */
+function codesOf(path: string): string[] {
+  return [...read(path).matchAll(/'(ERR_[A-Z_]+)'/g)].map(([, code = '']) => code)
+}
+
+/** The code in the first column of each row of the tables. */
+function rowsOf(page: string): string[] {
+  return [...page.matchAll(/^\| `(ERR_[A-Z_]+)` \|/gm)].map(([, code = '']) => code)
+}
+
+/** The Markdown pages of the repository. */
+const PAGES = [
+  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+
+/** A heading as the fragment of an address. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+function anchorsOf(page: string): string[] {
+  return [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+}
+
+describe('docs/errors.md', () => {
+  const page = read('docs/errors.md')
+
+  test('has one row for each code that the server, the reader and the browser client throw, and no other', () => {
+    const codes = [
+      ...Object.keys(ERROR_CODES),
+      ...codesOf('shared/resp/error.ts'),
+      ...codesOf('web/client/errors.ts'),
+    ]
+    expect(rowsOf(page).toSorted()).toEqual([...new Set(codes)].toSorted())
+  })
+
+  test('names no code outside of its tables that is not in them', () => {
+    const named = [...page.matchAll(/ERR_[A-Z_]+/g)].map(([code]) => code)
+    expect([...new Set(named)].toSorted()).toEqual(rowsOf(page).toSorted())
+  })
+})
+
+test('docs/tokens.md has one row for each close code and name', () => {
+  const rows = [...read('docs/tokens.md').matchAll(/^\| (4\d\d\d) \| `([a-z-]+)` \|/gm)]
+  expect(rows.map(([, code, name]) => `${code} ${name}`)).toEqual(
+    CLOSE_CODES.map(({ code, name }) => `${code} ${name}`),
+  )
+})
+
+describe.each(PAGES)('%s', (path) => {
+  const page = read(path)
+
+  test('links to files and headings that are there', () => {
+    const broken: string[] = []
+    for (const [, target = ''] of page.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue
+      const [file = '', fragment] = target.split('#', 2)
+      const to = file === '' ? path : join(dirname(path), file)
+      const isThere = existsSync(join(ROOT, to))
+      const hasFragment =
+        fragment === undefined || (isThere && anchorsOf(read(to)).includes(fragment))
+      if (!isThere || !hasFragment) broken.push(target)
+    }
+    expect(broken).toEqual([])
+  })
+
+  test('has configurations of directives that exist, with values that are good', () => {
+    const refused: string[] = []
+    for (const [, block = ''] of page.matchAll(/^```conf\n(.*?)^```$/gms)) {
+      for (const line of block.split('\n')) {
+        if (line.trim() === '' || line.startsWith('#')) continue
+        const [name = '', ...words] = line.split(' ')
+        try {
+          loadConfig({ argv: [`--${name}`, ...words], env: {}, cwd: ROOT })
+        } catch (error) {
+          refused.push(String(error))
+        }
+      }
+    }
+    expect(refused).toEqual([])
+  })
+})
