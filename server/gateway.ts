@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
-import type { TlsOptions } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { closeCause } from './client/close-cause.ts'
 import { atEndOfTurn, systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/store.ts'
 import { RespcastError } from './errors.ts'
 import { Core } from './gateway/core.ts'
+import { readPem, TLS_DIRECTIVES, tlsOptions } from './gateway/tls.ts'
 import { isLoopback } from './gateway/validators.ts'
 import { createAdminApp } from './http/admin.ts'
 import { createPublicApp } from './http/public.ts'
@@ -141,9 +140,7 @@ export class Gateway {
         this.core.protectedModeRefusal(transport === 'unix' || isLoopback(ip)),
       keepAliveSeconds: () => this.core.config.seconds('tcp-keepalive'),
     }
-    this.core.config.onChange(['tls-cert-file', 'tls-key-file', 'tls-ca-cert-file'], () =>
-      this.#reloadTls(),
-    )
+    this.core.config.onChange(TLS_DIRECTIVES, () => this.#reloadTls())
     for (const { endpoint, directive, optional } of this.#endpoints()) {
       try {
         this.#listeners.push(await listenTcp(endpoint, host))
@@ -170,7 +167,13 @@ export class Gateway {
       }
       const tlsPort = config.integer('tls-port')
       if (tlsPort > 0) {
-        const endpoint = { kind: 'tls', host, port: tlsPort, backlog, tls: this.#tls() } as const
+        const endpoint = {
+          kind: 'tls',
+          host,
+          port: tlsPort,
+          backlog,
+          tls: tlsOptions(this.core.config),
+        } as const
         endpoints.push({ endpoint, directive: 'tls-port', optional })
       }
     }
@@ -190,26 +193,10 @@ export class Gateway {
   #reloadTls(): string | undefined {
     if (this.core.config.integer('tls-port') === 0) return undefined
     try {
-      for (const listener of this.#listeners) listener.setTls(this.#tls())
+      for (const listener of this.#listeners) listener.setTls(tlsOptions(this.core.config))
       return undefined
     } catch (error) {
       return (error as Error).message
-    }
-  }
-
-  #tls(): TlsOptions {
-    const { config } = this.core
-    const ca = config.path('tls-ca-cert-file')
-    const authClients = config.choice('tls-auth-clients')
-    const passphrase = config.text('tls-key-file-pass')
-    return {
-      cert: readPem(config.path('tls-cert-file'), 'tls-cert-file'),
-      key: readPem(config.path('tls-key-file'), 'tls-key-file'),
-      ...(passphrase === '' ? {} : { passphrase }),
-      ...(ca === '' ? {} : { ca: readPem(ca, 'tls-ca-cert-file') }),
-      requestCert: ca !== '' && authClients !== 'no',
-      rejectUnauthorized: ca !== '' && authClients === 'yes',
-      minVersion: 'TLSv1.2',
     }
   }
 
@@ -256,18 +243,6 @@ function bindAddress(text: string): { host: string; optional: boolean } {
   const address = optional ? text.slice(1) : text
   const host = address === '*' ? '0.0.0.0' : address === '::*' ? '::' : address
   return { host, optional }
-}
-
-function readPem(path: string, directive: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new RespcastError(
-      'ERR_CONFIG',
-      `${directive} ${path}: cannot be read (${code}). Give a PEM file.`,
-    )
-  }
 }
 
 function systemCode(error: unknown): string {

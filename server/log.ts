@@ -43,8 +43,16 @@ export function silentLog(): Logger {
 /** How much of a peer's words a log line repeats, in characters. */
 const SHOWN_CHARACTERS = 256
 
-/** A peer's words for the log: controls escaped, cut. */
-export function shown(text: string): string {
+/** What stands in the log for a peer's words under `hide-user-data-from-log`. */
+const HIDDEN = '(hidden)'
+
+/**
+ * A peer's words for the log: controls escaped, cut.
+ *
+ * @param isHidden The directive `hide-user-data-from-log`.
+ */
+export function shown(text: string, isHidden = false): string {
+  if (isHidden) return HIDDEN
   // oxlint-disable-next-line no-control-regex -- controls are what is escaped
   return text.slice(0, SHOWN_CHARACTERS).replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
     return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`

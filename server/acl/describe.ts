@@ -50,6 +50,7 @@ export function describeChannels(selector: Selector): string {
 }
 
 function describeKey({ pattern, read, write }: KeyRule): string {
-  if (read && write) return `~${pattern}`
+  // As `~*` it would be read back as all keys, behind which no further pattern may stand.
+  if (read && write) return pattern === '*' ? '%RW~*' : `~${pattern}`
   return read ? `%R~${pattern}` : `%W~${pattern}`
 }

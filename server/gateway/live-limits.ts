@@ -3,7 +3,7 @@ import type { Config } from '../config/store.ts'
 import type { Settings } from '../config/settings.ts'
 import type { RequestLimits } from '../resp/request-parser.ts'
 
-/** R14 (../docs/limits.md): no browser needs longer names, or more of them at once. */
+/** No browser needs longer names, or more of them at once. */
 const WEBSOCKET_CHANNEL_BYTES = 256
 const WEBSOCKET_NAMES_PER_COMMAND = 64
 
