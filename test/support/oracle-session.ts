@@ -19,6 +19,9 @@ const EOF = '<EOF>'
 /** How many questions on the control connection are answered before a server counts as quiet. */
 const ROUNDS = 3
 
+/** One more question for so many bytes: a server reads and writes large ones in several turns. */
+const BYTES_PER_ROUND = 8_192
+
 /** Connects over TCP; resolves once connected. */
 export async function connectPeer(port: number, host: string): Promise<Peer> {
   const socket = connect({ port, host, noDelay: true })
@@ -79,9 +82,10 @@ export class Control {
     return text.slice(0, -tail.length)
   }
 
-  /** Waits until everything that was sent before has been answered. */
-  async quiet(): Promise<void> {
-    for (let i = 0; i < ROUNDS; i++) await this.ask('PING')
+  /** Waits until everything that was sent before, `bytes` long, has been answered. */
+  async quiet(bytes = 0): Promise<void> {
+    const rounds = ROUNDS + Math.ceil(bytes / BYTES_PER_ROUND)
+    for (let i = 0; i < rounds; i++) await this.ask('PING')
   }
 
   close(): void {
@@ -110,8 +114,8 @@ export class Session {
     } else if (!peer.isClosed) {
       peer.send(step.bytes)
     }
-    await this.control.quiet()
-    return this.#collect()
+    await this.control.quiet(step.bytes.length)
+    return this.collect()
   }
 
   /** Opens a connection now. */
@@ -122,6 +126,12 @@ export class Session {
   /** Whether the server has closed this connection. */
   isClosed(name: string): boolean {
     return this.#peers.get(name)?.isClosed ?? false
+  }
+
+  /** Ends a connection; a step that names it again opens a new one. */
+  forget(name: string): void {
+    this.#peers.get(name)?.destroy()
+    this.#peers.delete(name)
   }
 
   /** Ends all connections but the control connection's, and waits until the server has noticed. */
@@ -140,7 +150,8 @@ export class Session {
     return peer
   }
 
-  #collect(): Outcome {
+  /** What every connection has received since the last look. */
+  collect(): Outcome {
     const outcome = new Map<string, string>()
     for (const [name, peer] of this.#peers) {
       let text = peer.takeAll()

@@ -17,8 +17,8 @@ export interface Oracle {
 }
 
 /**
- * Starts `valkey-server` (or `redis-server`, where that is all there is), or takes the server that the environment names
- * as `RESPCAST_ORACLE=host:port`: its users and its settings are changed.
+ * Starts `valkey-server`, or takes the server that the environment names as `RESPCAST_ORACLE=host:port`: Redis from 7.2 or
+ * Valkey from 8.0. Its users and its settings are changed.
  *
  * @returns Undefined where none is installed, unless `CI` is `true`.
  * @throws Error None is installed in CI, or it does not answer.
@@ -34,10 +34,9 @@ export async function openOracle(): Promise<Oracle | undefined> {
       stop: async () => {},
     }
   }
-  const program = findProgram('valkey-server', 'redis-server')
+  const program = findProgram('valkey-server')
   if (program === undefined) {
-    const message =
-      'neither valkey-server nor redis-server is installed, nor is RESPCAST_ORACLE=host:port set'
+    const message = 'valkey-server is not installed, and RESPCAST_ORACLE=host:port is not set'
     if (process.env['CI'] === 'true') throw new Error(message)
     process.stderr.write(`differential tests are left out: ${message}\n`)
     return undefined

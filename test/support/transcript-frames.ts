@@ -1,23 +1,29 @@
-/** A piece of a reply stream: one frame of Pub/Sub, one flat list of bulk strings, or any other line or bulk string. */
-export type Piece =
-  | {
-      readonly kind: 'confirmation' | 'message'
-      readonly bytes: string
-      readonly word: string
-      readonly values: readonly string[]
-    }
-  | { readonly kind: 'list'; readonly header: string; readonly values: readonly string[] }
-  | { readonly kind: 'other'; readonly bytes: string }
+/** A piece of a reply stream: a frame of Pub/Sub, a flat list of bulk strings, or any other line or bulk string. */
+export interface Piece {
+  readonly kind: 'confirmation' | 'message' | 'list' | 'other'
+  /** `*3\r\n` or the like; for `other` the whole piece. */
+  readonly header: string
+  /** The values behind the header, each with its own header. */
+  readonly values: readonly string[]
+}
 
-const CONFIRMATIONS = new Set([
-  'subscribe',
-  'psubscribe',
-  'ssubscribe',
-  'unsubscribe',
-  'punsubscribe',
-  'sunsubscribe',
-])
-const MESSAGES = new Set(['message', 'pmessage', 'smessage'])
+const CONFIRMATIONS = new Set(
+  ['subscribe', 'psubscribe', 'ssubscribe', 'unsubscribe', 'punsubscribe', 'sunsubscribe'].map(
+    bulk,
+  ),
+)
+const MESSAGES = new Set(['message', 'pmessage', 'smessage'].map(bulk))
+const UNSUBSCRIBING = new Set(['unsubscribe', 'punsubscribe', 'sunsubscribe'].map(bulk))
+
+/** Bytes of a bulk string. */
+export function bulk(text: string): string {
+  return `$${text.length}\r\n${text}\r\n`
+}
+
+/** The bytes of a piece. */
+export function bytesOf({ header, values }: Piece): string {
+  return header + values.join('')
+}
 
 /**
  * Cuts a stream of replies into pieces without trusting the nesting: EXEC around SUBSCRIBE sends more values than its
@@ -27,127 +33,91 @@ export function cutReplies(stream: string): Piece[] {
   const pieces: Piece[] = []
   let at = 0
   while (at < stream.length) {
-    const token = tokenAt(stream, at)
-    const piece = aggregateAt(stream, at, token)
-    if (piece === undefined) {
-      pieces.push({ kind: 'other', bytes: token })
-      at += token.length
-    } else {
-      pieces.push(piece)
-      at += piece.kind === 'list' ? bytesOf(piece).length : bytesOf(piece).length
-    }
+    const header = tokenAt(stream, at)
+    at += header.length
+    const values = flatValues(stream, at, header)
+    for (const value of values) at += value.length
+    pieces.push({ kind: kindOf(values), header, values })
   }
   return pieces
 }
 
-/** The bytes of a piece. */
-export function bytesOf(piece: Piece): string {
-  return piece.kind === 'list' ? piece.header + piece.values.join('') : piece.bytes
-}
-
+/** One line, or one bulk string whole. */
 function tokenAt(stream: string, at: number): string {
   const end = stream.indexOf('\r\n', at)
   if (end < 0) return stream.slice(at)
-  const first = stream[at]
   const length = Number(stream.slice(at + 1, end))
-  if ((first !== '$' && first !== '=') || length < 0) return stream.slice(at, end + 2)
+  if (!'$='.includes(stream.charAt(at)) || length < 0) return stream.slice(at, end + 2)
   return stream.slice(at, end + 2 + length + 2)
 }
 
-function aggregateAt(stream: string, at: number, header: string): Piece | undefined {
-  const [, count] = /^[*>~](\d+)\r\n$/.exec(header) ?? []
-  if (count === undefined || count === '0') return undefined
+/** The values of an aggregate that holds only bulk strings, integers and nulls and is one of the known forms. */
+function flatValues(stream: string, start: number, header: string): string[] {
+  const [, digits] = /^[*>~](\d+)\r\n$/.exec(header) ?? []
+  const count = Number(digits ?? 0)
   const values: string[] = []
-  let next = at + header.length
-  for (let i = 0; i < Number(count) && next < stream.length; i++) {
-    const value = tokenAt(stream, next)
-    if (!/^[$:_]/.test(value)) return undefined
+  for (let at = start; values.length < count && at < stream.length;) {
+    const value = tokenAt(stream, at)
+    if (!'$:_'.includes(value.charAt(0))) return []
     values.push(value)
-    next += value.length
+    at += value.length
   }
-  if (values.length < Number(count)) return undefined
-  const word = bulkText(values[0] ?? '')
-  const bytes = stream.slice(at, next)
-  if (CONFIRMATIONS.has(word)) return { kind: 'confirmation', bytes, word, values }
-  if (MESSAGES.has(word)) return { kind: 'message', bytes, word, values }
-  if (word === 'pong' || !values.every((value) => value.startsWith('$'))) return undefined
-  return { kind: 'list', header, values }
+  return values.length === count && kindOf(values) !== 'other' ? values : []
 }
 
-/** The text of a bulk string's bytes. */
-export function bulkText(bytes: string): string {
-  return bytes.startsWith('$') ? bytes.slice(bytes.indexOf('\r\n') + 2, -2) : bytes
-}
-
-/** Bytes of a bulk string. */
-export function bulk(text: string): string {
-  return `$${text.length}\r\n${text}\r\n`
+function kindOf(values: readonly string[]): Piece['kind'] {
+  const [word = '', , last = ''] = values
+  if (values.length === 3 && CONFIRMATIONS.has(word) && last.startsWith(':')) return 'confirmation'
+  if (MESSAGES.has(word)) return 'message'
+  const isList = values.length > 0 && values.every((value) => value.startsWith('$'))
+  return isList && word !== bulk('pong') ? 'list' : 'other'
 }
 
 /**
- * Gives sets an order: the names in a run of unsubscribe confirmations whose counts fall, pattern messages of one
- * publish, and flat lists of bulk strings. Redis promises none there.
+ * Gives sets an order where Redis promises none: the names in a run of unsubscribe confirmations whose counts fall, the
+ * pattern messages of one publish, and flat lists of bulk strings.
  */
 export function sortUnordered(stream: string): string {
   const pieces = cutReplies(stream)
   const out: string[] = []
-  for (let i = 0; i < pieces.length;) {
-    const run = runFrom(pieces, i)
+  for (let at = 0; at < pieces.length;) {
+    const run = runFrom(pieces, at)
     out.push(sortRun(run))
-    i += run.length
+    at += run.length
   }
   return out.join('')
 }
 
 function runFrom(pieces: readonly Piece[], start: number): Piece[] {
   const run: Piece[] = []
-  for (let i = start; i < pieces.length; i++) {
-    const piece = pieces[i] as Piece
+  for (const piece of pieces.slice(start)) {
     const before = run.at(-1)
-    if (before && !continues(before, piece)) break
+    if (before && !continuesUnsubscribing(before, piece) && !isOfOnePublish(before, piece)) break
     run.push(piece)
   }
   return run
 }
 
-function continues(before: Piece, piece: Piece): boolean {
-  if (before.kind === 'confirmation' && piece.kind === 'confirmation') {
-    if (before.word !== piece.word || before.word[0] === 's' || !before.word.includes('un')) {
-      if (before.word !== piece.word || before.word !== 'sunsubscribe') return false
-    }
-    return countOf(piece) === countOf(before) - 1
-  }
-  if (before.kind === 'message' && piece.kind === 'message') {
-    const [, , channel, payload] = before.values
-    return (
-      before.word === 'pmessage' &&
-      piece.word === 'pmessage' &&
-      piece.values[2] === channel &&
-      piece.values[3] === payload
-    )
-  }
-  return false
+function continuesUnsubscribing(before: Piece, piece: Piece): boolean {
+  const [word = '', , count = ''] = piece.values
+  if (piece.kind !== 'confirmation' || before.kind !== 'confirmation') return false
+  if (!UNSUBSCRIBING.has(word) || before.values[0] !== word) return false
+  return Number(count.slice(1)) === Number((before.values[2] ?? '').slice(1)) - 1
 }
 
-function countOf(piece: Piece): number {
-  return piece.kind === 'confirmation' ? Number((piece.values[2] ?? '').slice(1)) : 0
+function isOfOnePublish(before: Piece, piece: Piece): boolean {
+  const [word, , channel, payload] = piece.values
+  if (word !== bulk('pmessage') || before.values[0] !== word) return false
+  return before.values[2] === channel && before.values[3] === payload
 }
 
 function sortRun(run: readonly Piece[]): string {
   const [first] = run
   if (first === undefined) return ''
   if (first.kind === 'list') return first.header + first.values.toSorted().join('')
-  if (run.length === 1 || first.kind === 'other') return run.map(bytesOf).join('')
-  if (first.kind === 'message') return run.map(bytesOf).toSorted().join('')
-  const header = first.bytes.slice(0, 4)
-  const names = run
-    .map((piece) => (piece.kind === 'confirmation' ? (piece.values[1] ?? '') : ''))
-    .toSorted()
+  if (first.kind !== 'confirmation') return run.map(bytesOf).toSorted().join('')
+  const names = run.map(({ values }) => values[1] ?? '').toSorted()
   return run
-    .map((piece, i) =>
-      piece.kind === 'confirmation'
-        ? `${header}${piece.values[0] ?? ''}${names[i] ?? ''}${piece.values[2] ?? ''}`
-        : '',
-    )
+    .map(({ header, values }, i) => [header, values[0], names[i], values[2]].join(''))
     .join('')
 }
