@@ -9,7 +9,7 @@ const HELP = `Respcast: Redis Pub/Sub that browsers can join.
 
 Usage: respcast [file] [--directive value ...]   serve; without anything: the development profile
        respcast --check [file] [--directive ...] check a configuration and say what is wrong
-       respcast token mint|verify ...            development tokens (see respcast token --help)
+       respcast token mint|verify|explain ...    tokens: make, judge, explain (see respcast token --help)
        respcast healthcheck [file] [...]         ask a running server whether it is ready
        respcast --version | --help
 

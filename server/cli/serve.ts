@@ -7,6 +7,7 @@ import { DEV_ISSUER, DEV_ROLE, prepareDevProfile, type DevProfile } from '../gat
 import { RESPCAST_VERSION } from '../gateway/facts.ts'
 import { openLog, type Logger } from '../log.ts'
 import { mintToken } from '../token/mint.ts'
+import { reloadConfiguration } from './reload.ts'
 
 /** Life of the token that the development profile prints. */
 const DEV_TOKEN_SECONDS = 12 * 3600
@@ -29,7 +30,9 @@ export async function serve(argv: readonly string[]): Promise<void> {
   const addresses = await gateway.start()
   const pidFile = config.path('pidfile')
   if (pidFile !== '') writeFileSync(pidFile, `${process.pid}\n`)
-  onSignals(log, end)
+  onSignals(log, end, () =>
+    reloadConfiguration(config, log, { env: process.env, cwd: process.cwd(), argv }),
+  )
   if (dev) await greet(dev, addresses)
   else announce(log, addresses)
   await ended
@@ -54,7 +57,7 @@ function readConfig(argv: readonly string[]): { config: Config; dev: DevProfile 
   return { config: new Config(loadConfig({ ...input, argv: dev.argv })), dev }
 }
 
-function onSignals(log: Logger, end: () => void): void {
+function onSignals(log: Logger, end: () => void, reload: () => void): void {
   let ending = false
   const onSignal = (signal: NodeJS.Signals): void => {
     // Whoever asks twice does not want to wait.
@@ -66,7 +69,7 @@ function onSignals(log: Logger, end: () => void): void {
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
   // A terminal that is closed does not end a server, as with Redis.
-  process.on('SIGHUP', () => {})
+  process.on('SIGHUP', reload)
 }
 
 function announce(log: Logger, { resp, http, admin }: GatewayAddresses): void {

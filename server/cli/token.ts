@@ -1,35 +1,44 @@
+import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
-import { loadConfig } from '../config/load.ts'
-import { Config } from '../config/store.ts'
-import { Core } from '../gateway/core.ts'
-import { DEV_ISSUER, devKey, prepareDevProfile } from '../gateway/dev-profile.ts'
-import { silentLog } from '../log.ts'
+import { DEV_ISSUER, devKey } from '../gateway/dev-profile.ts'
 import { MINT_FLAGS, readMintFlags } from '../token/mint-flags.ts'
 import { mintToken } from '../token/mint.ts'
+import { fromByteString } from '../token/text.ts'
+import { withOfflineCore } from './offline-core.ts'
+import { explanationText, questionOf } from './token-explain.ts'
 
 const USAGE = `Usage: respcast token mint --sub <text> [flags]
        respcast token verify <token> [file] [--directive value ...]
+       respcast token explain <token> [file] [--directive value ...] [-- <command> <arg> ...]
 
-mint signs with the key of the development profile in this folder:
+mint signs with the key of the development profile in this folder, and with no other:
 ${MINT_FLAGS.map(([flag, text]) => `  ${flag.padEnd(26)} ${text}`).join('\n')}
 
-verify says whether a configuration (by default the development profile) accepts a token, and what it grants.
+verify says whether a configuration (by default the development profile) accepts a token, and what it grants. explain says
+what allows or denies it, or one command that its owner wants to run. Nobody is logged in by it, and the revocations in dir
+count. The token - is read from standard input, where other users of the machine do not see it.
 `
 
 /**
- * `respcast token mint|verify`.
+ * `respcast token mint|verify|explain`.
  *
- * @returns The exit code.
+ * @returns The exit code: 0 for yes, 1 for no, 2 for a command line that is not understood.
  */
 export async function tokenCommand(args: readonly string[]): Promise<number> {
   const [action, ...rest] = args
+  const [first, ...others] = rest
   if (action === 'mint' && !rest.includes('--help')) return mint(rest)
-  if (action === 'verify' && rest[0] !== undefined && rest[0] !== '--help') {
-    return verify(rest[0], rest.slice(1))
+  if (first !== undefined && first !== '--help') {
+    if (action === 'verify') return verify(readToken(first), others)
+    if (action === 'explain') return explain(readToken(first), others)
   }
   const asked = args.includes('--help')
   ;(asked ? process.stdout : process.stderr).write(USAGE)
   return asked ? 0 : 2
+}
+
+function readToken(word: string): string {
+  return word === '-' ? readFileSync(0, 'latin1').trim() : word
 }
 
 async function mint(args: readonly string[]): Promise<number> {
@@ -44,23 +53,32 @@ async function mint(args: readonly string[]): Promise<number> {
 }
 
 async function verify(token: string, argv: readonly string[]): Promise<number> {
-  const input = { env: process.env, cwd: process.cwd() }
-  let loaded = loadConfig({ ...input, argv })
-  if (!loaded.isConfigured) {
-    loaded = loadConfig({ ...input, argv: prepareDevProfile(input.cwd).argv })
-  }
-  const core = new Core({
-    config: new Config(loaded),
-    clock: systemClock,
-    log: silentLog(),
-    fetch: (url, init) => fetch(url, init),
-    random: Math.random,
-    atEndOfTurn: () => {},
-    shutdown: () => {},
+  const result = await withOfflineCore(argv, async (core) => {
+    const inspected = await core.inspectToken(token)
+    if (!inspected.accepted) return inspected
+    // What stands outside the token may refuse it too.
+    const { allowed, revocation, ceiling } = await core.services.explainer.explainToken(token)
+    if (allowed) return inspected
+    const reply = revocation === undefined ? 'WRONGPASS invalid token' : 'WRONGPASS token revoked'
+    const detail = revocation === undefined ? `its ceiling ${ceiling} is off` : revocation
+    return { accepted: false, reply, detail: fromByteString(detail) }
   })
-  await core.start()
-  const result = await core.inspectToken(token)
-  core.stop()
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
   return result.accepted ? 0 : 1
+}
+
+function explain(token: string, args: readonly string[]): Promise<number> {
+  const end = args.indexOf('--')
+  const argv = end < 0 ? args : args.slice(0, end)
+  const words = end < 0 ? [] : args.slice(end + 1)
+  return withOfflineCore(argv, async (core) => {
+    const question = words.length === 0 ? undefined : questionOf(core, words)
+    if (typeof question === 'string') {
+      process.stderr.write(`respcast token explain: ${question}\n`)
+      return 2
+    }
+    const explanation = await core.services.explainer.explainToken(token, question)
+    process.stdout.write(explanationText(explanation))
+    return explanation.allowed ? 0 : 1
+  })
 }

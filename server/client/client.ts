@@ -1,12 +1,14 @@
-import type { Subscriber, SubscriberSegment } from '../pubsub/subscriber.ts'
+import type { Overlay, Subscriber, SubscriberSegment } from '../pubsub/subscriber.ts'
 import { Subscriptions } from '../pubsub/subscriptions.ts'
 import type { Protocol, ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
+import type { DropTest } from '../resp/segment.ts'
 import { PEER_CLOSED, type CloseCause } from './close-cause.ts'
 import type { Identity } from './identity.ts'
 import { OutputLimiter, type ClientLimits, type LimitClass } from './limits.ts'
 import { OutputQueue } from './output-queue.ts'
 import type { Sink } from './sink.ts'
+import type { Tracking } from './tracking.ts'
 
 /** How a client is connected. */
 export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket'
@@ -20,6 +22,8 @@ export interface QueuedCommand<Spec> {
 /** The commands between MULTI and EXEC. */
 export interface Transaction<Spec> {
   readonly queue: QueuedCommand<Spec>[]
+  /** Bytes of the arguments in the queue. */
+  bytes: number
   /** A command was refused: EXEC will fail. */
   dirty: boolean
 }
@@ -79,7 +83,7 @@ export class Client implements Subscriber {
   database = 0
   replyMode: ReplyMode = 'on'
   transaction: Transaction<unknown> | undefined
-  accepts: ((channel: string) => boolean) | undefined
+  overlay: Overlay | undefined
   /** Full name of the last command. */
   lastCommand = ''
   /** Monotonic milliseconds of the last byte in or out. */
@@ -91,6 +95,15 @@ export class Client implements Subscriber {
   commands = 0
   noEvict = false
   noTouch = false
+  /** It watches all commands (MONITOR). */
+  isMonitor = false
+  /** Its command waits for the end of CLIENT PAUSE. */
+  isHeld = false
+  /** READONLY, in a cluster. */
+  readOnly = false
+  tracking: Tracking | undefined
+  /** Writes to its socket. */
+  writes = 0
   /** The soft clock of its output limit. */
   readonly limiter = new OutputLimiter()
 
@@ -181,6 +194,15 @@ export class Client implements Subscriber {
     this.#wantFlush()
   }
 
+  /**
+   * Drops queued messages, whole frames each. What is handed to the socket already is past that: one write of at most 256 KB,
+   * or of one larger message.
+   */
+  dropQueued(drops: DropTest): void {
+    this.#output.drop(this, drops)
+    this.#ownPushes?.drop(this, drops)
+  }
+
   /** From here to {@link finishCommand} pushes to this client are held back behind its reply. */
   startCommand(): void {
     this.#executing = true
@@ -212,6 +234,7 @@ export class Client implements Subscriber {
     while (!this.#blocked && !this.#output.isEmpty) {
       const write = this.#output.take(MOST_BYTES_IN_FLIGHT, this.#sink.framed)
       this.bytesOut += write.length
+      this.writes++
       this.lastInteractionMs = nowMs
       if (!this.#sink.write(write.buffers)) this.#blocked = true
     }

@@ -1,4 +1,5 @@
 import type { Client } from './client.ts'
+import { clientMemory } from './memory.ts'
 
 /**
  * One line of CLIENT LIST without its line end: Redis 8.0's fields in its order, and for a token session ours behind
@@ -9,11 +10,7 @@ import type { Client } from './client.ts'
 export function describeClient(client: Client, nowMs: number): string {
   const { origin, subscriptions } = client
   const held = client.heldBytes
-  const queued = client.transaction?.queue ?? []
-  let queuedBytes = 0
-  for (const { request } of queued) {
-    for (let i = 0; i < request.count; i++) queuedBytes += request.length(i)
-  }
+  const { transaction } = client
   const fields: (readonly [string, string | number])[] = [
     ['id', origin.id],
     ['addr', origin.address],
@@ -27,22 +24,22 @@ export function describeClient(client: Client, nowMs: number): string {
     ['sub', subscriptions.names('channel').size],
     ['psub', subscriptions.names('pattern').size],
     ['ssub', subscriptions.names('shard').size],
-    ['multi', client.transaction ? queued.length : -1],
+    ['multi', transaction ? transaction.queue.length : -1],
     ['watch', 0],
     ['qbuf', client.queryBytes],
     ['qbuf-free', 0],
     ['argv-mem', 0],
-    ['multi-mem', queuedBytes],
+    ['multi-mem', transaction?.bytes ?? 0],
     ['rbs', 0],
     ['rbp', 0],
     ['obl', 0],
     ['oll', client.outputItems],
     ['omem', held],
-    ['tot-mem', held + queuedBytes + client.queryBytes],
+    ['tot-mem', clientMemory(client)],
     ['events', client.isBlocked ? 'rw' : 'r'],
     ['cmd', client.lastCommand || 'NULL'],
     ['user', escapeField(client.identity.user.name)],
-    ['redir', -1],
+    ['redir', client.tracking?.redirect ?? -1],
     ['resp', client.protocol],
     ['lib-name', client.libraryName],
     ['lib-ver', client.libraryVersion],
@@ -69,10 +66,17 @@ function seconds(ms: number): number {
 /** Redis' flag letters; `N` if there is none. */
 function clientFlags(client: Client): string {
   let flags = ''
+  const { tracking } = client
+  if (client.isMonitor) flags += 'O'
   if (client.subscriptions.any) flags += 'P'
   if (client.transaction) flags += 'x'
-  if (client.closed) flags += 'c'
+  if (client.isHeld) flags += 'b'
+  if (tracking) flags += 't'
+  if (tracking?.isBroken) flags += 'R'
+  if (tracking?.broadcast) flags += 'B'
+  if (client.closeCause) flags += client.closeCause.output === 'flush' ? 'c' : 'A'
   if (client.origin.transport === 'unix') flags += 'U'
+  if (client.readOnly) flags += 'r'
   if (client.noEvict) flags += 'e'
   if (client.noTouch) flags += 'T'
   return flags || 'N'

@@ -1,5 +1,5 @@
 import { frameHeader } from '../resp/frame.ts'
-import { Segment, type Write } from '../resp/segment.ts'
+import { Segment, type DropTest, type Write } from '../resp/segment.ts'
 
 /** The end of a share that grows with its segment. */
 const OPEN = -1
@@ -84,6 +84,22 @@ export class OutputQueue<Reader> {
     this.#push(other.#source, other.#start, other.#end)
     if (other.#rest) for (const item of other.#rest) this.#push(item.source, item.start, item.end)
     other.clear()
+  }
+
+  /** Drops the messages that `drops` names out of what waits, whole frames each; replies and other pushes stay. */
+  drop(owner: Reader, drops: DropTest): void {
+    this.closeTail(owner)
+    if (this.#source === undefined) return
+    const items = [{ source: this.#source, start: this.#start, end: this.#end }]
+    if (this.#rest) items.push(...this.#rest)
+    this.clear()
+    for (const { source, start, end } of items) {
+      const runs = source instanceof Segment ? source.without(start, end, drops) : [{ start, end }]
+      for (const run of runs) {
+        this.#closedBytes += run.end - run.start
+        this.#push(source, run.start, run.end)
+      }
+    }
   }
 
   /** Forgets everything. */

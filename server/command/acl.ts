@@ -18,6 +18,7 @@ import { arityError, NOT_AN_INTEGER, subcommandArity } from './error-texts.ts'
 import { helpSpec } from './help.ts'
 import { parseInteger } from './integers.ts'
 import { Slice } from './request-slice.ts'
+import { isSecretOfUser } from './secrets.ts'
 import type { CommandFlag, CommandSpec, Handler } from './spec.ts'
 
 const OPEN: readonly CommandFlag[] = ['noscript', 'loading', 'stale']
@@ -248,7 +249,10 @@ export const ACL_COMMANDS: readonly CommandSpec[] = [
     summary: 'Container of the commands about users and permissions.',
   },
   open('cat', -2, 'Lists the categories, or the commands of one.', cat),
-  admin('deluser', -3, '6.0.0', 'Deletes users and closes their connections.', delUser),
+  {
+    ...admin('deluser', -3, '6.0.0', 'Deletes users and closes their connections.', delUser),
+    isSecret: isSecretOfUser,
+  },
   admin(
     'dryrun',
     -4,
@@ -257,14 +261,20 @@ export const ACL_COMMANDS: readonly CommandSpec[] = [
     dryRun,
   ),
   open('genpass', -2, 'Makes a password of random hexadecimal digits.', genPass),
-  admin('getuser', 3, '6.0.0', 'Shows the rules of a user.', getUser),
+  {
+    ...admin('getuser', 3, '6.0.0', 'Shows the rules of a user.', getUser),
+    isSecret: isSecretOfUser,
+  },
   admin('list', 2, '6.0.0', 'Lists all users with their rules.', ({ reply, server }) => {
     writeBulks(reply, server.users.list().map(describeUser))
   }),
   admin('load', 2, '6.0.0', 'Reads the ACL file again.', fileCommand('load')),
   admin('log', -2, '6.0.0', 'Lists what was refused lately, or forgets it.', log),
   admin('save', 2, '6.0.0', 'Writes the ACL file.', fileCommand('save')),
-  admin('setuser', -3, '6.0.0', 'Makes a user, or changes its rules.', setUser),
+  {
+    ...admin('setuser', -3, '6.0.0', 'Makes a user, or changes its rules.', setUser),
+    isSecret: isSecretOfUser,
+  },
   admin('users', 2, '6.0.0', 'Lists the names of all users.', ({ reply, server }) => {
     writeBulks(reply, server.users.names())
   }),

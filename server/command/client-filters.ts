@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts'
 import type { CloseCause } from '../client/close-cause.ts'
 import { describeClient } from '../client/describe.ts'
 import type { Request } from '../resp/request.ts'
+import { noteRedirect } from './client-tracking.ts'
 import type { CommandContext } from './context.ts'
 import { SYNTAX_ERROR } from './error-texts.ts'
 import { parseInteger } from './integers.ts'
@@ -51,7 +52,10 @@ export function clientList({ reply, server }: CommandContext, request: Request):
   }
   const nowMs = server.clock.monotonicMs()
   let text = ''
-  for (const client of clients) text += `${describeClient(client, nowMs)}\n`
+  for (const client of clients) {
+    noteRedirect(client, server)
+    text += `${describeClient(client, nowMs)}\n`
+  }
   reply.verbatim(text)
 }
 

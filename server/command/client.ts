@@ -1,8 +1,10 @@
 import { isPrintableName, NAME_ERROR } from './names.ts'
 import type { CommandContext } from './context.ts'
 import { SYNTAX_ERROR } from './error-texts.ts'
-import { helpSpec } from './help.ts'
 import { clientKill, clientList } from './client-filters.ts'
+import { CLIENT_HELP } from './client-help.ts'
+import { CLIENT_PAUSE_COMMANDS } from './client-pause.ts'
+import { CLIENT_TRACKING_COMMANDS, noteRedirect } from './client-tracking.ts'
 import type { CommandFlag, CommandSpec } from './spec.ts'
 import type { Request } from '../resp/request.ts'
 import { describeClient } from '../client/describe.ts'
@@ -31,7 +33,8 @@ function setInfo({ client, reply }: CommandContext, request: Request): void {
 function setReplyMode({ client, reply }: CommandContext, request: Request): void {
   switch (request.text(2).toLowerCase()) {
     case 'on':
-      client.replyMode = 'on'
+      // A SKIP earlier in the same transaction still drops the answer of the command behind EXEC.
+      if (client.replyMode !== 'skip-next') client.replyMode = 'on'
       reply.ok()
       return
     case 'off':
@@ -134,6 +137,7 @@ export const CLIENT_COMMANDS: readonly CommandSpec[] = [
     summary: 'Describes this connection.',
     complexity: 'O(1)',
     handler: ({ client, reply, server }) => {
+      noteRedirect(client, server)
       reply.verbatim(`${describeClient(client, server.clock.monotonicMs())}\n`)
     },
   },
@@ -192,39 +196,7 @@ export const CLIENT_COMMANDS: readonly CommandSpec[] = [
     complexity: 'O(1)',
     handler: toggle('noTouch'),
   },
-  helpSpec('client', 'connection', '5.0.0', OPEN_CATEGORIES, [
-    ['GETNAME', 'Answers the name of this connection.'],
-    ['ID', 'Answers the id of this connection.'],
-    ['INFO', 'Describes this connection.'],
-    ['KILL <ip:port>', 'Closes the connection from ip:port.'],
-    [
-      'KILL <option> <value> [<option> <value> [...]]',
-      'Closes connections. Options are:',
-      '* ADDR (<ip:port>|<unixsocket>:0)',
-      '  The address the connection comes from.',
-      '* LADDR (<ip:port>|<unixsocket>:0)',
-      '  The address it comes to.',
-      '* TYPE (NORMAL|MASTER|REPLICA|PUBSUB)',
-      '* USER <username>',
-      '* SKIPME (YES|NO)',
-      '  Whether this connection is spared (default: yes).',
-      '* ID <client-id>',
-      '* MAXAGE <seconds>',
-      '  Connections at least this old.',
-      '* JWT-SUB <sub>, JWT-JTI <jti>, JWT-ISS <iss>',
-      '  Token sessions, by a claim of their token.',
-      '* TRANSPORT (TCP|TLS|UNIX|WEBSOCKET)',
-    ],
-    [
-      'LIST [options ...]',
-      'Describes connections. Options are:',
-      '* TYPE (NORMAL|MASTER|REPLICA|PUBSUB)',
-      '* ID <client-id> [<client-id> ...]',
-    ],
-    ['NO-EVICT (ON|OFF)', 'Exempts this connection from eviction.'],
-    ['NO-TOUCH (ON|OFF)', 'Has no effect: there are no keys.'],
-    ['REPLY (ON|OFF|SKIP)', 'Switches replies off and on; pushes keep coming.'],
-    ['SETINFO (LIB-NAME|LIB-VER) <value>', 'Tells the name or the version of the client library.'],
-    ['SETNAME <name>', 'Names this connection.'],
-  ]),
+  ...CLIENT_PAUSE_COMMANDS,
+  ...CLIENT_TRACKING_COMMANDS,
+  CLIENT_HELP,
 ]

@@ -13,6 +13,7 @@ import {
   refuseTokenInMulti,
   type Credentials,
 } from './login.ts'
+import { isSecretOfAuth, isSecretOfHello } from './secrets.ts'
 import type { CommandSpec, Completion } from './spec.ts'
 import { isPrintableName, NAME_ERROR } from './names.ts'
 
@@ -138,7 +139,7 @@ function finishHello(context: CommandContext, { protocol, name }: HelloOptions):
     ['version', server.facts.version],
     ['proto', client.protocol],
     ['id', client.id],
-    ['mode', 'standalone'],
+    ['mode', server.cluster ? 'cluster' : 'standalone'],
     ['role', 'master'],
   ]
   reply.map(fields.length + 1)
@@ -182,6 +183,10 @@ function select({ client, reply, server }: CommandContext, request: Request): vo
     reply.error(NOT_AN_INTEGER)
     return
   }
+  if (server.cluster && database !== 0) {
+    reply.error('ERR SELECT is not allowed in cluster mode')
+    return
+  }
   if (database < 0 || database >= server.databases()) {
     reply.error('ERR DB index is out of range')
     return
@@ -192,6 +197,9 @@ function select({ client, reply, server }: CommandContext, request: Request): vo
 
 function reset(context: CommandContext): void {
   const { client, reply, server } = context
+  server.monitors.delete(client)
+  client.tracking = undefined
+  client.readOnly = false
   client.transaction = undefined
   client.database = 0
   client.name = ''
@@ -227,6 +235,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     since: '1.0.0',
     summary: 'Logs in by user and password, or with a token.',
     complexity: 'O(N) with N passwords of the user.',
+    isSecret: isSecretOfAuth,
     refuseInMulti: (context, request) => refuseTokenInMulti(authCredentials(context, request)),
     handler: auth,
   },
@@ -240,6 +249,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     summary:
       'Chooses the protocol version, logs in, names the connection, and describes the server.',
     complexity: 'O(1)',
+    isSecret: isSecretOfHello,
     refuseInMulti: (context, request) => {
       const options = readHello(context, request)
       return 'error' in options ? undefined : refuseTokenInMulti(options.credentials)

@@ -5,9 +5,14 @@ import type { ClientTable } from '../client/clients.ts'
 import type { Clock } from '../clock.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
+import type { AuditLog } from '../token/audit.ts'
+import type { TokenExplainer } from '../token/explainer.ts'
 import type { TokenSessions } from '../token/sessions.ts'
 import type { Backplane } from '../upstream/backplane.ts'
+import type { ClusterView } from './cluster-view.ts'
 import type { Counters } from './counters.ts'
+import type { LatencyMonitor } from './latency-monitor.ts'
+import type { LoadSampler } from './load-sampler.ts'
 import type { MonitorFeed } from './monitor.ts'
 import type { Pause } from './pause.ts'
 import type { SlowLog } from './slow-log.ts'
@@ -55,8 +60,23 @@ export interface ProcessFacts {
   readonly runId: string
   readonly startedMs: number
   readonly version: string
-  /** Sections in order; `wanted` says which, in lower case. */
-  sections(wanted: (name: string) => boolean): InfoSection[]
+  /** The fields of INFO's sections about the process. */
+  server(): InfoSection['fields']
+  cpu(): InfoSection['fields']
+  memory(): MemoryFacts
+}
+
+/** Memory of the process, in bytes. */
+export interface MemoryFacts {
+  /** What the runtime has given out, and the most of it that was ever seen. */
+  readonly used: number
+  readonly peak: number
+  /** Resident set. */
+  readonly rss: number
+  /** What was in use when the server started. */
+  readonly startup: number
+  /** Of the machine. */
+  readonly system: number
 }
 
 /** Everything a command may need; parts are handed in by the composition root. */
@@ -69,10 +89,17 @@ export interface Services {
   readonly users: UserTable
   readonly aclLog: AclLog
   readonly tokens: TokenSessions
+  readonly explainer: TokenExplainer
+  /** What administrators revoked. */
+  readonly audit: Pick<AuditLog, 'recent'>
   readonly counters: Counters
   readonly pause: Pause
   readonly monitors: MonitorFeed
   readonly slowLog: SlowLog
+  readonly latency: LatencyMonitor
+  readonly load: LoadSampler
+  /** Undefined unless `cluster-enabled` is set. */
+  readonly cluster: ClusterView | undefined
   readonly config: ConfigAccess
   readonly aclFile: AclFileAccess
   readonly facts: ProcessFacts

@@ -7,25 +7,39 @@ export class Counters {
   messagesPublished = 0
   messagesDelivered = 0
   outputLimitDisconnections = 0
+  /** Clients closed for `maxmemory-clients`. */
+  evictedClients = 0
   queryBufferDisconnections = 0
   messagesTooLargeForWebSocket = 0
   tokensAccepted = 0
   tokensRefused = 0
   originsRefused = 0
-  /** Bytes sent to clients that are gone. */
+  /** Reads from sockets. */
+  reads = 0
+  /** Bytes sent to clients that are gone, and writes to their sockets. */
   bytesOutClosed = 0
+  writesClosed = 0
   /** Error replies by code. */
   readonly errors = new Map<string, number>()
   errorReplies = 0
+  #countsCodes = true
 
-  /** Distinct error codes that are kept (Redis 7.4 keeps as many). */
+  /** Distinct error codes that are kept, as in Redis: with one more the codes are not counted any more. */
   static readonly MAX_ERROR_CODES = 128
 
   countError(code: string): void {
     this.errorReplies++
+    if (!this.#countsCodes) return
     const known = this.errors.get(code)
-    if (known !== undefined) this.errors.set(code, known + 1)
-    else if (this.errors.size < Counters.MAX_ERROR_CODES) this.errors.set(code, 1)
+    if (known !== undefined) {
+      this.errors.set(code, known + 1)
+    } else if (this.errors.size < Counters.MAX_ERROR_CODES) {
+      this.errors.set(code, 1)
+    } else {
+      this.errors.clear()
+      this.errors.set('ERRORSTATS_DISABLED', 1)
+      this.#countsCodes = false
+    }
   }
 
   /** CONFIG RESETSTAT. */
@@ -35,5 +49,6 @@ export class Counters {
       if (typeof value === 'number') Object.assign(this, { [name]: value })
     }
     this.errors.clear()
+    this.#countsCodes = true
   }
 }

@@ -1,17 +1,21 @@
-import { check, checkCeiling, type Denial } from '../acl/check.ts'
+import type { Denial } from '../acl/check.ts'
 import { denialText, execDenialText } from '../acl/denial-text.ts'
 import type { Client } from '../client/client.ts'
 import { describeClient } from '../client/describe.ts'
 import { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
+import { crossesSlots, CROSS_SLOT } from './cluster-slots.ts'
 import type { CommandContext, Services } from './context.ts'
 import {
   arityError,
   NO_AUTH,
+  MONITORS_ONLY_WATCH,
   onlySubscriberCommands,
+  TOKEN_IN_MULTI,
   unknownCommand,
   unknownSubcommand,
 } from './error-texts.ts'
+import { denialOf } from './permission.ts'
 import type { Command, Completion } from './spec.ts'
 
 /** The context that all commands share: one command runs at a time. */
@@ -113,9 +117,13 @@ export class Dispatcher {
     }
     const { transaction } = client
     const { pause } = this.#services
-    if (pause.holds(command, transaction?.queue)) {
+    if (!client.isMonitor && pause.holds(command, transaction?.queue)) {
       const own = request.detach()
-      return pause.over().then(() => () => this.#dispatch(client, own))
+      client.isHeld = true
+      return pause.over().then(() => () => {
+        client.isHeld = false
+        return this.#dispatch(client, own)
+      })
     }
     if (transaction && !command.spec.notQueued) {
       const refused = command.spec.refuseInMulti?.(this.#context, request)
@@ -123,7 +131,11 @@ export class Dispatcher {
         this.#reject(client, command, refused)
         return undefined
       }
-      if (!transaction.dirty) transaction.queue.push({ spec: command, request: request.detach() })
+      if (!transaction.dirty) {
+        const own = request.detach()
+        transaction.queue.push({ spec: command, request: own })
+        for (let i = 0; i < own.count; i++) transaction.bytes += own.length(i)
+      }
       this.#reply.simple('QUEUED')
       return undefined
     }
@@ -142,14 +154,16 @@ export class Dispatcher {
     if (client.transaction && command.noMulti) {
       return 'ERR Command not allowed inside a transaction'
     }
-    const denial = this.#denial(client, command, request)
+    const denial = denialOf(client, command, request)
     if (denial) {
       this.#logDenial(client, denial)
       return denialText(client.identity.user, denial)
     }
+    if (this.#services.cluster && crossesSlots(client, command, request)) return CROSS_SLOT
     if (client.protocol === 2 && client.subscriptions.any && !spec.whileSubscribed) {
       return onlySubscriberCommands(spec.name)
     }
+    if (client.isMonitor && command.touchesData) return MONITORS_ONLY_WATCH
     return undefined
   }
 
@@ -157,25 +171,6 @@ export class Dispatcher {
     if (client.isWebSocket) return true
     const user = this.#services.users.default
     return !user.enabled || !user.noPassword
-  }
-
-  #denial(client: Client, command: Command, request: Request): Denial | undefined {
-    const { identity } = client
-    const { channels, keys } = command.spec
-    const denial = check(identity.user, command.acl, request, channels, keys)
-    if (denial) return denial
-    for (const ceiling of identity.ceilings) {
-      const bound = checkCeiling(ceiling, command.acl, request, channels, keys)
-      if (bound) return bound
-    }
-    if (client.accepts && channels && channels.kind !== 'none' && channels.kind !== 'pattern') {
-      const last = channels.last < 0 ? request.count + channels.last : channels.last
-      for (let i = channels.first; i <= last; i++) {
-        const name = request.text(i)
-        if (!client.accepts(name)) return { reason: 'channel', object: name }
-      }
-    }
-    return undefined
   }
 
   #logDenial(client: Client, denial: Denial): void {
@@ -198,7 +193,7 @@ export class Dispatcher {
         client.transaction = undefined
       }
     }
-    if (command?.spec.name === 'exec') {
+    if (command?.spec.name === 'exec' && message !== CROSS_SLOT) {
       const reason = message.replace(/^ERR /, '')
       this.#reply.error(`EXECABORT Transaction discarded because of: ${reason}`)
     } else {
@@ -218,11 +213,12 @@ export class Dispatcher {
 
   /** Counts the time of a command, and shows it to those who watch. */
   #note(client: Client, command: Command, request: Request): void {
-    const { clock, slowLog, monitors } = this.#services
+    const { clock, slowLog, monitors, latency } = this.#services
     const nowMs = clock.monotonicMs()
     const microseconds = (nowMs - this.#markMs) * 1000
     this.#markMs = nowMs
-    command.addTime(microseconds)
+    command.addTime(microseconds, latency.settings.tracking)
+    latency.noteCommand(command, microseconds)
     slowLog.note(client, command, request, microseconds)
     if (monitors.size > 0) monitors.show(client, command, request)
   }
@@ -233,13 +229,14 @@ export class Dispatcher {
     const mark = this.#reply.mark()
     this.#context.inTransaction = true
     this.#context.repliedByPush = false
-    const denial = this.#denial(client, command, request)
+    const denial = denialOf(client, command, request)
     if (denial) {
       this.#logDenial(client, denial)
       command.rejectedCalls++
       this.#reply.error(execDenialText(denial))
-    } else {
-      this.#run(client, command, request)
+    } else if (this.#run(client, command, request)) {
+      // Only a login by token waits, and it is refused when it is queued: the issuer is newer than that.
+      this.#reply.error(TOKEN_IN_MULTI)
     }
     if (isSilent(client) && !this.#context.repliedByPush) this.#reply.rollback(mark)
   }

@@ -6,7 +6,10 @@ const SHOWN_BYTES = 128
 export const SYNTAX_ERROR = 'ERR syntax error'
 export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range'
 export const WRONG_PASSWORD = 'WRONGPASS invalid username-password pair or user is disabled.'
+export const TOKEN_IN_MULTI = 'ERR AUTH with a token is not allowed inside MULTI'
 export const NO_AUTH = 'NOAUTH Authentication required.'
+export const MONITORS_ONLY_WATCH = "ERR Replica can't interact with the keyspace"
+export const CLUSTER_DISABLED = 'ERR This instance has cluster support disabled'
 
 /** `ERR wrong number of arguments for 'publish' command`. */
 export function arityError(fullName: string): string {

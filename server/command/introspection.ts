@@ -12,6 +12,9 @@ import type { Category } from '../acl/categories.ts'
 const FLAGS_HERE: readonly CommandFlag[] = ['loading', 'stale']
 const CATEGORIES_HERE: readonly Category[] = ['slow', 'connection']
 
+/** All keys that commands of this server name are read only. */
+const KEY_FLAG = 'RO'
+
 /** Tips and other parts that a command without them has empty. */
 function writeCommand(reply: ReplyWriter, command: Command): void {
   const { spec } = command
@@ -21,14 +24,14 @@ function writeCommand(reply: ReplyWriter, command: Command): void {
   const flags = FLAGS.filter((flag) => spec.flags.includes(flag))
   reply.set(flags.length)
   for (const flag of flags) reply.simple(flag)
-  const { first, last, step } = keyPositions(spec)
+  const { first, last, step } = command.slots ?? NO_POSITIONS
   reply.integer(first)
   reply.integer(last)
   reply.integer(step)
   reply.set(spec.categories.length)
   for (const category of spec.categories) reply.simple(`@${category}`)
   reply.set(0)
-  writeKeySpecs(reply, spec)
+  writeKeySpecs(reply, command)
   if (command.subcommands.size === 0) {
     reply.set(0)
     return
@@ -37,29 +40,20 @@ function writeCommand(reply: ReplyWriter, command: Command): void {
   for (const subcommand of command.subcommands.values()) writeCommand(reply, subcommand)
 }
 
+const NO_POSITIONS = { first: 0, last: 0, step: 0 }
+
 /** Commands on shard channels are routed like keys in a cluster, though their names are none. */
-function routesShardChannels(spec: CommandSpec): boolean {
-  return spec.name === 'spublish' || spec.name === 'ssubscribe' || spec.name === 'sunsubscribe'
-}
-
-function keyPositions(spec: CommandSpec): { first: number; last: number; step: number } {
-  if (spec.keys) return spec.keys
-  if (!routesShardChannels(spec)) return { first: 0, last: 0, step: 0 }
-  return { first: 1, last: spec.name === 'spublish' ? 1 : -1, step: 1 }
-}
-
-function writeKeySpecs(reply: ReplyWriter, spec: CommandSpec): void {
-  const shard = routesShardChannels(spec)
-  if (!spec.keys && !shard) {
+function writeKeySpecs(reply: ReplyWriter, { spec, slots }: Command): void {
+  if (!slots) {
     reply.set(0)
     return
   }
-  const { first, last, step } = keyPositions(spec)
+  const { first, last, step } = slots
   reply.set(1)
   reply.map(3)
   reply.bulk('flags')
   reply.set(1)
-  reply.simple(shard ? 'not_key' : 'RO')
+  reply.simple(spec.keys ? KEY_FLAG : 'not_key')
   reply.bulk('begin_search')
   reply.map(2)
   reply.bulk('type')
@@ -168,7 +162,8 @@ function commandFilter(by: string, value: string): ((command: Command) => boolea
   }
 }
 
-const getKeys: Handler = ({ reply, server }, request: Request) => {
+/** COMMAND GETKEYS; with flags, COMMAND GETKEYSANDFLAGS. */
+function findKeys({ reply, server }: CommandContext, request: Request, withFlags: boolean): void {
   const command = server.table.find(request, 2)
   if (!command) {
     reply.error('ERR Invalid command specified')
@@ -185,7 +180,13 @@ const getKeys: Handler = ({ reply, server }, request: Request) => {
     const found: Buffer[] = []
     for (let i = keys.first; i <= end; i += keys.step) found.push(inner.bytes(i))
     reply.array(found.length)
-    for (const key of found) reply.bulk(key)
+    for (const key of found) {
+      if (withFlags) reply.array(2)
+      reply.bulk(key)
+      if (!withFlags) continue
+      reply.set(1)
+      reply.simple(KEY_FLAG)
+    }
   }
 }
 
@@ -226,7 +227,12 @@ export const INTROSPECTION_COMMANDS: readonly CommandSpec[] = [
     reply.integer(server.table.size)
   }),
   sub('docs', -2, '7.0.0', 'Says what commands are for.', docs),
-  sub('getkeys', -3, '2.8.13', 'Finds the keys in a command.', getKeys),
+  sub('getkeys', -3, '2.8.13', 'Finds the keys in a command.', (context, request) => {
+    findKeys(context, request, false)
+  }),
+  sub('getkeysandflags', -3, '7.0.0', 'Finds the keys, and their use.', (context, request) => {
+    findKeys(context, request, true)
+  }),
   sub('info', -2, '2.8.13', 'Describes commands.', info),
   sub('list', -2, '7.0.0', 'Lists the names of commands.', list),
   helpSpec('command', 'server', '5.0.0', CATEGORIES_HERE, [
@@ -234,6 +240,7 @@ export const INTROSPECTION_COMMANDS: readonly CommandSpec[] = [
     ['COUNT', 'Counts the commands.'],
     ['DOCS [<command-name> ...]', 'Says what commands are for, all or those named.'],
     ['GETKEYS <full-command>', 'Finds the keys in a command.'],
+    ['GETKEYSANDFLAGS <full-command>', 'Finds the keys in a command, and what it does with them.'],
     ['INFO [<command-name> ...]', 'Describes commands, all or those named.'],
     [
       'LIST [FILTERBY (MODULE <module-name>|ACLCAT <category>|PATTERN <pattern>)]',

@@ -4,16 +4,15 @@ import type { Client } from '../client/client.ts'
 import { closeCause } from '../client/close-cause.ts'
 import { describeClient } from '../client/describe.ts'
 import type { CompiledGrant } from '../token/grants.ts'
-import type { LoginRefusal, TokenLogin } from '../token/sessions.ts'
+import { unsubscribePush } from '../token/revocation-enforcement.ts'
+import type { LoginRefusal, TokenLogin } from '../token/session-parts.ts'
 import type { CommandContext } from './context.ts'
-import { WRONG_PASSWORD } from './error-texts.ts'
+import { TOKEN_IN_MULTI, WRONG_PASSWORD } from './error-texts.ts'
 import type { Request } from '../resp/request.ts'
 
 const NO_PASSWORD_CONFIGURED =
   'ERR AUTH <password> called without any password configured for the default user. ' +
   'Are you sure your configuration is correct?'
-
-const TOKEN_IN_MULTI = 'ERR AUTH with a token is not allowed inside MULTI'
 
 /** Credentials as AUTH and HELLO AUTH carry them. */
 export type Credentials =
@@ -114,29 +113,35 @@ export function finishTokenLogin(
   if ('error' in result) {
     logFailedLogin(context, 'jwt', word)
     if (client.isWebSocket && !client.authenticated) {
-      closeAfterRefusal(client, result.close, result.error)
+      closeAfterRefusal(client, result.close, result.error, result.retryMs)
     }
     return result.error
   }
   const refusal = server.tokens.refuseChange(client, result.ok)
-  if (refusal !== undefined) return refusal
+  if (refusal !== undefined) {
+    if (refusal.startsWith('WRONGPASS ')) logFailedLogin(context, 'jwt', word)
+    return refusal
+  }
   enterTokenSession(context, result.ok)
   return undefined
 }
 
 function enterTokenSession(context: CommandContext, grant: CompiledGrant): void {
   const { client, server, reply } = context
-  for (const { space, name } of server.tokens.login(client, grant)) {
-    const word =
-      space === 'channel' ? 'unsubscribe' : space === 'pattern' ? 'punsubscribe' : 'sunsubscribe'
-    reply.push(3)
-    reply.bulk(word)
-    reply.bulk(name)
-    reply.integer(space === 'shard' ? client.subscriptions.shardCount : client.subscriptions.count)
+  for (const lost of server.tokens.login(client, grant)) {
+    const frame = unsubscribePush(client, lost)
+    // CLIENT REPLY drops replies, but no push.
+    if (client.replyMode === 'on') reply.raw(frame)
+    else client.push(frame)
   }
 }
 
 /** Closes a WebSocket whose login was refused, behind the reply that says so. */
-export function closeAfterRefusal(client: Client, name: LoginRefusal, error: string): void {
-  client.close(closeCause(name, 'flush', error.replace(/^WRONGPASS /, '')))
+export function closeAfterRefusal(
+  client: Client,
+  name: LoginRefusal,
+  error: string,
+  retryMs?: number,
+): void {
+  client.close(closeCause(name, 'flush', error.replace(/^WRONGPASS /, ''), retryMs))
 }

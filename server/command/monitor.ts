@@ -24,10 +24,12 @@ export class MonitorFeed {
   }
 
   add(client: Client): void {
+    client.isMonitor = true
     this.#monitors.add(client)
   }
 
   delete(client: Client): void {
+    client.isMonitor = false
     this.#monitors.delete(client)
   }
 

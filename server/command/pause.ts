@@ -1,11 +1,8 @@
-import type { Clock } from '../clock.ts'
+import type { Clock, Timer } from '../clock.ts'
 import type { Command } from './spec.ts'
 
 /** Which commands CLIENT PAUSE holds: those that may change something for others, or all. */
 export type PauseMode = 'write' | 'all'
-
-/** Commands that a pause of writes holds: there is nothing else here that would be replicated. */
-const PUBLISHING: ReadonlySet<string> = new Set(['publish', 'spublish'])
 
 /** CLIENT PAUSE: commands wait, unanswered and in their order, until the pause is over. */
 export class Pause {
@@ -13,6 +10,7 @@ export class Pause {
   #untilMs = 0
   #mode: PauseMode = 'write'
   #waiting: (() => void)[] = []
+  #timer: Timer | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -34,6 +32,7 @@ export class Pause {
   /** CLIENT UNPAUSE. */
   end(): void {
     this.#untilMs = 0
+    this.#timer?.cancel()
     this.#release()
   }
 
@@ -44,9 +43,9 @@ export class Pause {
    */
   holds(command: Command, queued: readonly { readonly spec: unknown }[] | undefined): boolean {
     if (!this.#isActive()) return false
-    if (this.#mode === 'all' || PUBLISHING.has(command.spec.name)) return true
+    if (this.#mode === 'all' || command.replicates) return true
     if (command.spec.name !== 'exec') return false
-    return queued?.some(({ spec }) => PUBLISHING.has((spec as Command).spec.name)) ?? false
+    return queued?.some(({ spec }) => (spec as Command).replicates) ?? false
   }
 
   /** Settles when the pause is over. */
@@ -59,9 +58,12 @@ export class Pause {
   }
 
   #arm(): void {
-    const leftMs = this.#untilMs - this.#clock.monotonicMs()
-    this.#clock.after(leftMs, () => {
-      if (!this.#isActive()) this.#release()
+    const leftMs = Math.ceil(this.#untilMs - this.#clock.monotonicMs())
+    this.#timer?.cancel()
+    this.#timer = this.#clock.after(leftMs, () => {
+      // A timer may fire a little early.
+      if (this.#isActive()) this.#arm()
+      else this.#release()
     })
   }
 

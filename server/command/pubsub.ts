@@ -1,99 +1,12 @@
 import { compileGlob } from '../../shared/glob.ts'
-import type { Client } from '../client/client.ts'
 import type { Message } from '../pubsub/entry.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
-import type { Space } from '../pubsub/subscriptions.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
-import type { CommandContext } from './context.ts'
 import { subcommandArity } from './error-texts.ts'
 import { helpSpec } from './help.ts'
 import type { CommandSpec, Handler } from './spec.ts'
-
-/** The words of the confirmations, by space. */
-const WORDS = {
-  channel: { subscribe: 'subscribe', unsubscribe: 'unsubscribe' },
-  pattern: { subscribe: 'psubscribe', unsubscribe: 'punsubscribe' },
-  shard: { subscribe: 'ssubscribe', unsubscribe: 'sunsubscribe' },
-} as const
-
-function confirmedCount(client: Client, space: Space): number {
-  return space === 'shard' ? client.subscriptions.shardCount : client.subscriptions.count
-}
-
-function confirm(context: CommandContext, word: string, name: string | null, space: Space): void {
-  const { reply, client } = context
-  context.repliedByPush = true
-  reply.push(3)
-  reply.bulk(word)
-  if (name === null) reply.null()
-  else reply.bulk(name)
-  reply.integer(confirmedCount(client, space))
-}
-
-/** Why a client may not have these subscriptions, by the limits of its transport; the whole command fails. */
-function limitError(client: Client, space: Space, request: Request): string | undefined {
-  const { limits, subscriptions } = client
-  const names = request.count - 1
-  if (names > limits.maxNamesPerCommand) {
-    return `ERR at most ${limits.maxNamesPerCommand} names in one command are allowed on this connection`
-  }
-  const maxBytes = space === 'pattern' ? limits.maxPatternBytes : limits.maxChannelBytes
-  const held = subscriptions.names(space)
-  const added = new Set<string>()
-  for (let i = 1; i < request.count; i++) {
-    if (request.length(i) > maxBytes) {
-      const what = space === 'pattern' ? 'pattern' : 'channel name'
-      return `ERR a ${what} of more than ${maxBytes} bytes is not allowed on this connection`
-    }
-    if (!held.has(request.text(i))) added.add(request.text(i))
-  }
-  if (space === 'pattern') {
-    if (held.size + added.size <= limits.maxPatterns) return undefined
-    return `ERR at most ${limits.maxPatterns} patterns are allowed on this connection`
-  }
-  const channels = subscriptions.names('channel').size + subscriptions.shardCount
-  if (channels + added.size <= limits.maxSubscriptions) return undefined
-  return `ERR at most ${limits.maxSubscriptions} subscriptions are allowed on this connection`
-}
-
-function subscribe(space: Space): Handler {
-  const word = WORDS[space].subscribe
-  return (context, request) => {
-    const { client, server, reply } = context
-    if (space === 'shard' && context.inTransaction) {
-      reply.error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
-      return
-    }
-    if (!client.limits.unlimited) {
-      const error = limitError(client, space, request)
-      if (error !== undefined) {
-        reply.error(error)
-        return
-      }
-    }
-    const owner = client.identity.user.name
-    for (let i = 1; i < request.count; i++) {
-      const name = request.text(i)
-      server.registry.subscribe(space, client, name, owner)
-      confirm(context, word, name, space)
-    }
-  }
-}
-
-function unsubscribe(space: Space): Handler {
-  const word = WORDS[space].unsubscribe
-  return (context, request) => {
-    const { client, server } = context
-    const all = request.count === 1
-    const names = all ? [...client.subscriptions.names(space).keys()] : argumentsFrom(request, 1)
-    if (names.length === 0) confirm(context, word, null, space)
-    for (const name of names) {
-      server.registry.unsubscribe(space, client, name)
-      confirm(context, word, name, space)
-    }
-  }
-}
+import { subscribe, unsubscribe } from './subscribe.ts'
 
 /** PUBLISH's message, whose bytes become buffers only if somebody is to get them. */
 class RequestMessage implements Message {
@@ -156,11 +69,7 @@ function writeBulks(reply: ReplyWriter, values: readonly string[]): void {
   for (const value of values) reply.bulk(value)
 }
 
-function argumentsFrom(request: Request, first: number): string[] {
-  const names: string[] = []
-  for (let i = first; i < request.count; i++) names.push(request.text(i))
-  return names
-}
+const ALL_ARGUMENTS = { first: 1, last: -1, step: 1 }
 
 const SUBSCRIBER_FLAGS = ['pubsub', 'noscript', 'loading', 'stale'] as const
 const PUBLISHER_FLAGS = ['pubsub', 'loading', 'stale', 'fast'] as const
@@ -178,6 +87,7 @@ export const PUBSUB_COMMANDS: readonly CommandSpec[] = [
     summary: 'Sends a message to the subscribers of a channel and of the patterns that match it.',
     complexity: 'O(N+M): N subscribers of the channel, M subscriptions of patterns that match.',
     channels: { kind: 'publish', first: 1, last: 1 },
+    mayReplicate: true,
     handler: publish('channel'),
   },
   {
@@ -242,6 +152,7 @@ export const PUBSUB_COMMANDS: readonly CommandSpec[] = [
     summary: 'Receives the messages of shard channels from now on.',
     complexity: 'O(N) with N shard channels.',
     channels: { kind: 'subscribe', first: 1, last: -1 },
+    shardChannels: ALL_ARGUMENTS,
     whileSubscribed: true,
     handler: subscribe('shard'),
   },
@@ -255,6 +166,7 @@ export const PUBSUB_COMMANDS: readonly CommandSpec[] = [
     summary: 'Receives no more messages of the shard channels named, or of any.',
     complexity: 'O(N) with N shard channels.',
     channels: { kind: 'none', first: 1, last: -1 },
+    shardChannels: ALL_ARGUMENTS,
     whileSubscribed: true,
     handler: unsubscribe('shard'),
   },
@@ -268,6 +180,8 @@ export const PUBSUB_COMMANDS: readonly CommandSpec[] = [
     summary: 'Sends a message to the subscribers of a shard channel.',
     complexity: 'O(N) with N subscribers of the shard channel.',
     channels: { kind: 'publish', first: 1, last: 1 },
+    shardChannels: { first: 1, last: 1, step: 1 },
+    mayReplicate: true,
     handler: publish('shard'),
   },
   {

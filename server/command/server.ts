@@ -5,6 +5,7 @@ import { SYNTAX_ERROR } from './error-texts.ts'
 import { helpSpec } from './help.ts'
 import { infoText } from './info.ts'
 import { parseInteger } from './integers.ts'
+import { isSecretOfConfigSet } from './secrets.ts'
 import type { CommandFlag, CommandSpec, Handler } from './spec.ts'
 
 const ADMIN: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
@@ -109,7 +110,7 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
     handler: ({ reply, server }, request) => {
       const wanted: string[] = []
       for (let i = 1; i < request.count; i++) wanted.push(request.text(i).toLowerCase())
-      reply.verbatim(infoText(server, wanted))
+      reply.verbatim(Buffer.from(infoText(server, wanted), 'utf8'))
     },
   },
   {
@@ -122,9 +123,13 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
     summary: 'Container of the commands about directives.',
   },
   configSub('get', -3, '2.0.0', 'Answers directives and their values.', configGet),
-  configSub('set', -4, '2.0.0', 'Changes directives, all of them or none.', configSet),
+  {
+    ...configSub('set', -4, '2.0.0', 'Changes directives, all of them or none.', configSet),
+    isSecret: isSecretOfConfigSet,
+  },
   configSub('resetstat', 2, '2.0.0', 'Sets what INFO counts to zero.', ({ reply, server }) => {
     server.counters.reset()
+    server.load.reset()
     for (const command of server.table.all()) command.resetStatistics()
     reply.ok()
   }),

@@ -52,6 +52,13 @@ export type Completion = (context: CommandContext) => void | Promise<Completion>
  */
 export type Handler = (context: CommandContext, request: Request) => void | Promise<Completion>
 
+/** Where arguments of one kind stand; negative counts from the end, -1 being the last argument. */
+export interface Positions {
+  readonly first: number
+  readonly last: number
+  readonly step: number
+}
+
 /** A command as data. Its full name for a subcommand is `container|subcommand`. */
 export interface CommandSpec {
   readonly name: string
@@ -69,6 +76,10 @@ export interface CommandSpec {
   /** Which arguments are channels; what the ACL checks. */
   readonly channels?: ChannelUse
   readonly keys?: KeyUse
+  /** Shard channels, which a cluster routes like keys though they are none. */
+  readonly shardChannels?: Positions
+  /** Held by a pause of writes although it writes no key: it would be told to replicas. */
+  readonly mayReplicate?: boolean
   /** A RESP2 client with subscriptions may still send it. */
   readonly whileSubscribed?: boolean
   /** Inside MULTI it runs at once instead of being queued. */
@@ -89,6 +100,12 @@ export class Command {
   readonly subcommands = new Map<string, Command>()
   readonly noAuth: boolean
   readonly noMulti: boolean
+  /** A pause of writes holds it. */
+  readonly replicates: boolean
+  /** It reads or changes data, or would be told to replicas: what a client in MONITOR may not do. */
+  readonly touchesData: boolean
+  /** The arguments by which a cluster routes it. */
+  readonly slots: Positions | undefined
   calls = 0
   /** Time spent on it, from the end of what the server did before. */
   microseconds = 0
@@ -103,11 +120,15 @@ export class Command {
     this.container = container
     this.noAuth = spec.flags.includes('no_auth')
     this.noMulti = spec.flags.includes('no_multi')
+    this.replicates = spec.mayReplicate === true || spec.flags.includes('write')
+    this.touchesData = this.replicates || spec.flags.includes('readonly')
+    this.slots = spec.shardChannels ?? spec.keys
   }
 
-  /** Counts the time of one call. */
-  addTime(microseconds: number): void {
+  /** Counts the time of one call. @param tracked In the histogram too (`latency-tracking`). */
+  addTime(microseconds: number, tracked = true): void {
     this.microseconds += microseconds
+    if (!tracked) return
     const slot = 32 - Math.clz32(microseconds)
     this.histogram[slot] = (this.histogram[slot] as number) + 1
   }

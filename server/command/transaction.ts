@@ -19,7 +19,7 @@ export const TRANSACTION_COMMANDS: readonly CommandSpec[] = [
         reply.error('ERR MULTI calls can not be nested')
         return
       }
-      client.transaction = { queue: [], dirty: false }
+      client.transaction = { queue: [], bytes: 0, dirty: false }
       reply.ok()
     },
   },

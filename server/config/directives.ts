@@ -1,5 +1,7 @@
 import type { DirectiveType, Spec } from './spec.ts'
 import { ACL } from './tables/access.ts'
+import { CLUSTER } from './tables/cluster.ts'
+import { DIAGNOSTICS } from './tables/diagnostics.ts'
 import {
   CLUSTER_WITHOUT_EFFECT,
   KEYSPACE_WITHOUT_EFFECT,
@@ -21,6 +23,8 @@ export const SECTIONS = [
   { title: 'ACL', table: ACL },
   { title: 'Limits', table: LIMITS },
   { title: 'Process', table: PROCESS },
+  { title: 'Diagnostics', table: DIAGNOSTICS },
+  { title: 'Cluster view', table: CLUSTER },
   { title: 'Keyspace', table: KEYSPACE_WITHOUT_EFFECT },
   { title: 'Persistence', table: PERSISTENCE_WITHOUT_EFFECT },
   { title: 'Replication', table: REPLICATION_WITHOUT_EFFECT },
@@ -36,6 +40,8 @@ type Tables = typeof LISTENERS &
   typeof ACL &
   typeof LIMITS &
   typeof PROCESS &
+  typeof DIAGNOSTICS &
+  typeof CLUSTER &
   typeof KEYSPACE_WITHOUT_EFFECT &
   typeof PERSISTENCE_WITHOUT_EFFECT &
   typeof REPLICATION_WITHOUT_EFFECT &

@@ -4,6 +4,9 @@ import { parseValue } from './values.ts'
 /** Issuer alias: part of user names, `jwt@<alias>:<sub>`. */
 const ALIAS = /^[a-z0-9-]{1,32}$/
 
+/** How commands name the issuer of the `jwt-` directives, so that no other can have the name. */
+const DEFAULT_ISSUER = 'default'
+
 /**
  * Makes the check of `issuer <alias> <name> <value>...` lines: alias, property name, and the value by the
  * property's own rules.
@@ -19,6 +22,7 @@ export function issuerCheck(
       return 'wrong number of arguments: an issuer line is an alias, a property and its value'
     }
     if (!ALIAS.test(alias)) return 'an issuer alias is 1 to 32 of a-z, 0-9 and -'
+    if (alias === DEFAULT_ISSUER) return "the issuer 'default' is that of the jwt- directives"
     const property = known.get(name)
     if (!property) return `an issuer has these properties: ${[...known.keys()].join(', ')}`
     const parsed = parseValue(property, value)

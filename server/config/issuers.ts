@@ -1,3 +1,4 @@
+import type { DirectiveName } from './directives.ts'
 import type { Settings } from './settings.ts'
 import type { Spec } from './spec.ts'
 import { ISSUER_PROPERTIES, NAMED_ISSUER_PROPERTIES } from './tables/tokens.ts'
@@ -20,7 +21,14 @@ export interface IssuerSettings {
   readonly previousSecret: string
   /** Seconds since 1970; 0 is unset. */
   readonly previousSecretUntil: number
+  readonly claimsFormat: 'respcast' | 'scope' | 'authorization-details' | 'groups'
   readonly claim: string
+  readonly scopeClaim: string
+  /** What every scope for this server begins with; empty is nothing. */
+  readonly scopePrefix: string
+  readonly groupsClaim: string
+  /** Pairs of a group and a role; a group may have several. */
+  readonly groupRoles: readonly (readonly string[])[]
   readonly leewaySeconds: number
   readonly maxLifetimeSeconds: number
   /** Globs of the roles that may be named; undefined is all. */
@@ -36,27 +44,42 @@ const PROPERTIES: Readonly<Record<Property, Spec>> = {
   ...NAMED_ISSUER_PROPERTIES,
 }
 
+/** The directives that issuers are made of. */
+export const ISSUER_DIRECTIVES: readonly DirectiveName[] = [
+  ...(Object.keys(ISSUER_PROPERTIES) as (keyof typeof ISSUER_PROPERTIES)[]).map(
+    (name) => `jwt-${name}` as const,
+  ),
+  'issuer',
+]
+
 /**
  * Puts the issuers together: the default one, where any `jwt-*` directive of it was set, then the named ones in the
- * order of their first lines. The last line of a property counts. Whether they make sense is for others to say.
+ * order of their first lines. The last line of a property counts, but `group-role` lines add up. Whether they make sense
+ * is for others to say.
  */
 export function issuersOf(settings: Settings): IssuerSettings[] {
-  const named = new Map<string, Map<string, readonly string[]>>()
-  for (const [alias, property, ...words] of settings.lines('issuer') as [string, string][]) {
-    const properties = named.get(alias) ?? new Map<string, readonly string[]>()
-    named.set(alias, properties.set(property, words))
+  const named = new Map<string, Map<string, Value>>()
+  for (const [alias, property, ...words] of settings.lines('issuer') as [string, Property][]) {
+    const properties = named.get(alias) ?? new Map<string, Value>()
+    const spec = PROPERTIES[property]
+    const parsed = parseValue(spec, words, spec.multi ? properties.get(property) : undefined)
+    // Lines were checked when they were read.
+    if (!('reason' in parsed)) properties.set(property, parsed.value)
+    named.set(alias, properties)
   }
   return [
     ...defaultIssuer(settings),
     ...[...named].map(([alias, properties]) =>
-      build(settings, alias, (property) => {
-        const spec = PROPERTIES[property]
-        const parsed = parseValue(spec, properties.get(property) ?? [spec.default])
-        // Lines were checked when they were read.
-        return 'reason' in parsed ? '' : parsed.value
-      }),
+      build(settings, alias, (property) => properties.get(property) ?? defaultOf(property)),
     ),
   ]
+}
+
+function defaultOf(property: Property): Value {
+  const spec = PROPERTIES[property]
+  if (spec.multi) return []
+  const parsed = parseValue(spec, [spec.default])
+  return 'reason' in parsed ? '' : parsed.value
 }
 
 function defaultIssuer(settings: Settings): IssuerSettings[] {
@@ -89,7 +112,12 @@ function build(
     previousSecretFile: file('previous-secret-file'),
     previousSecret: text('previous-secret'),
     previousSecretUntil: get('previous-secret-until') as number,
+    claimsFormat: get('claims-format') as IssuerSettings['claimsFormat'],
     claim: text('claim'),
+    scopeClaim: text('scope-claim'),
+    scopePrefix: text('scope-prefix'),
+    groupsClaim: text('groups-claim'),
+    groupRoles: get('group-role') as IssuerSettings['groupRoles'],
     leewaySeconds: get('leeway') as number,
     maxLifetimeSeconds: get('max-lifetime') as number,
     roles: get('roles') as readonly string[],

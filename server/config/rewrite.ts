@@ -77,6 +77,7 @@ function fateOf(
   if (directive.name === 'save') return saveFate(statement, later, setting, written)
   if (directive.type === 'buffer-limits')
     return bufferFate(statement, setting.value as BufferLimits, written)
+  if (directive.type === 'lines') return lineFate(statement, directive, setting, written)
   written.add(directive.name)
   // Of several lines the last one counts; those before it are let be.
   if (later.some((other) => other && findDirective(other.name) === directive)) return 'keep'
@@ -100,6 +101,20 @@ function issuerFate(statement: Statement, setting: Setting, written: Set<string>
   if (!now || written.has(key)) return 'drop'
   written.add(key)
   return now.join('\0') === statement.words.join('\0') ? 'keep' : [issuerLine(now)]
+}
+
+/** A line of a directive whose lines add up: it stays if it still is one of them, and once. */
+function lineFate(
+  statement: Statement,
+  { name }: Directive,
+  setting: Setting,
+  written: Set<string>,
+): Fate {
+  const key = lineKey(name, statement.words)
+  const holds = (setting.value as string[][]).some((words) => lineKey(name, words) === key)
+  if (!holds || written.has(key)) return 'drop'
+  written.add(key)
+  return 'keep'
 }
 
 function saveFate(
@@ -143,6 +158,11 @@ function addedLines(setting: Setting, written: ReadonlySet<string>): string[] {
       .filter((words) => !holdsSecret(words) && !written.has(issuerKey(words)))
       .map(issuerLine)
   }
+  if (directive.type === 'lines') {
+    return (setting.value as string[][])
+      .filter((words) => !written.has(lineKey(directive.name, words)))
+      .map((words) => [directive.name, ...words.map(quoteWord)].join(' '))
+  }
   if (directive.type === 'buffer-limits') {
     const limits = setting.value as BufferLimits
     const usual = defaultSetting(directive).value as BufferLimits
@@ -170,8 +190,13 @@ function bufferKey(name: BufferClass): string {
   return `client-output-buffer-limit ${name}`
 }
 
+/** What a later `issuer` line replaces: the same property of the same issuer; `group-role` lines add up. */
 function issuerKey(words: readonly string[]): string {
-  return `issuer ${words[0]} ${words[1]}`
+  return words[1] === 'group-role' ? lineKey('issuer', words) : `issuer ${words[0]} ${words[1]}`
+}
+
+function lineKey(name: string, words: readonly string[]): string {
+  return [name, ...words].join('\0')
 }
 
 function issuerLine(words: readonly string[]): string {

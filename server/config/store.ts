@@ -20,6 +20,17 @@ export type Applier = (
   changed: ReadonlySet<DirectiveName>,
 ) => string | undefined
 
+/** Does what follows from a change that is final; it cannot refuse any more. */
+export type Follower = (settings: Settings, changed: ReadonlySet<DirectiveName>) => void
+
+/** What {@link Config.reload} did. */
+export interface Reloaded {
+  /** Directives that have another value now, or name a file that is to be read again. */
+  readonly changed: readonly string[]
+  /** Directives that differ from what is in force and are read at start only. */
+  readonly atNextStart: readonly string[]
+}
+
 interface Watch<F> {
   readonly names: readonly DirectiveName[]
   readonly call: F
@@ -39,6 +50,7 @@ export class Config extends Settings {
   readonly withoutEffect: readonly string[]
   readonly #validators: Watch<Validator>[] = []
   readonly #appliers: Watch<Applier>[] = []
+  readonly #followers: Watch<Follower>[] = []
 
   constructor(loaded: LoadedConfig) {
     super(loaded.settings, loaded.cwd)
@@ -59,6 +71,11 @@ export class Config extends Settings {
   /** Registers what puts changes of `names` into force. Appliers are called in the order of registration. */
   onChange(names: readonly DirectiveName[], call: Applier): void {
     this.#appliers.push({ names, call })
+  }
+
+  /** Registers what follows from changes of `names`, when every applier has accepted them. */
+  afterChange(names: readonly DirectiveName[], call: Follower): void {
+    this.#followers.push({ names, call })
   }
 
   /**
@@ -95,14 +112,30 @@ export class Config extends Settings {
   set(pairs: readonly Pair[], client: SetClient = { isLocal: false }): string | undefined {
     const changes = readPairs(this, this.settings, pairs, client)
     if (typeof changes === 'string') return changes
-    const candidate = new Map(this.settings)
-    for (const { setting } of changes) candidate.set(setting.directive.name, setting)
-    const view = new Settings(candidate, this.cwd)
-    for (const { names, call } of this.#validators) {
-      const reason = call(view)
-      if (reason !== undefined) return setError(blamed(changes, names), reason)
+    const refusal = this.#put(changes)
+    return refusal === undefined ? undefined : setError(...refusal)
+  }
+
+  /**
+   * Puts a configuration that was read again in the place of this one, as far as it can change under a running server: all of
+   * it or nothing. What CONFIG SET changed meanwhile is what the sources say again.
+   *
+   * @returns What changed, or a sentence that names the directive and what is wrong with it.
+   */
+  reload(loaded: LoadedConfig): Reloaded | string {
+    const changes: Change[] = []
+    const atNextStart: string[] = []
+    for (const [name, setting] of loaded.settings) {
+      const { directive, text } = setting
+      const differs = this.settings.get(name)?.text !== text
+      if (directive.mutable && directive.protected !== true) {
+        const namesFile = directive.volatile === true && text !== ''
+        if (differs || namesFile) changes.push({ typed: name, setting })
+      } else if (differs) atNextStart.push(name)
     }
-    return this.#apply(candidate, changes)
+    const refusal = this.#put(changes)
+    if (refusal !== undefined) return `${refusal[0]}: ${refusal[1]}`
+    return { changed: changes.map(({ typed }) => typed), atNextStart }
   }
 
   /**
@@ -114,7 +147,22 @@ export class Config extends Settings {
     return rewriteConfig(fileText, this.settings, users)
   }
 
-  #apply(candidate: SettingMap, changes: readonly Change[]): string | undefined {
+  /** @returns The directive to blame and what is wrong, where nothing was changed. */
+  #put(changes: readonly Change[]): readonly [name: string, reason: string] | undefined {
+    const candidate = new Map(this.settings)
+    for (const { setting } of changes) candidate.set(setting.directive.name, setting)
+    const view = new Settings(candidate, this.cwd)
+    for (const { names, call } of this.#validators) {
+      const reason = call(view)
+      if (reason !== undefined) return [blamed(changes, names), reason]
+    }
+    return this.#apply(candidate, changes)
+  }
+
+  #apply(
+    candidate: SettingMap,
+    changes: readonly Change[],
+  ): readonly [name: string, reason: string] | undefined {
     const before = this.settings
     const changed = changedNames(before, changes)
     this.settings = candidate
@@ -126,7 +174,10 @@ export class Config extends Settings {
       if (reason === undefined) continue
       this.settings = before
       for (const { call } of called.toReversed()) call(this, changed)
-      return setError(blamed(changes, applier.names), reason)
+      return [blamed(changes, applier.names), reason]
+    }
+    for (const { names, call } of this.#followers) {
+      if (names.some((name) => changed.has(name))) call(this, changed)
     }
     return undefined
   }

@@ -2,6 +2,7 @@ import { describeUser } from '../acl/describe.ts'
 import { usersOfConfig } from '../acl/file.ts'
 import { AclLog } from '../acl/log.ts'
 import { UserTable } from '../acl/users.ts'
+import type { Client } from '../client/client.ts'
 import { ClientTable } from '../client/clients.ts'
 import { describeClient } from '../client/describe.ts'
 import { Flusher } from '../client/flusher.ts'
@@ -11,11 +12,9 @@ import { ALL_COMMANDS } from '../command/commands.ts'
 import type { Services } from '../command/context.ts'
 import { Counters } from '../command/counters.ts'
 import { Dispatcher } from '../command/dispatch.ts'
-import { MonitorFeed } from '../command/monitor.ts'
+import { LoadSampler } from '../command/load-sampler.ts'
 import { Pause } from '../command/pause.ts'
-import { SlowLog } from '../command/slow-log.ts'
 import { CommandTable } from '../command/table.ts'
-import type { Settings } from '../config/settings.ts'
 import type { Config } from '../config/store.ts'
 import { RespcastError } from '../errors.ts'
 import { shown, type Logger } from '../log.ts'
@@ -26,12 +25,16 @@ import { validateRolePattern } from '../token/placeholders.ts'
 import { Admission } from '../transport/admission.ts'
 import { standalone } from '../upstream/none.ts'
 import { aclFile } from './acl-file.ts'
+import type { ClientEviction } from './client-eviction.ts'
+import { clusterView } from './cluster.ts'
 import { configAccess } from './config-access.ts'
 import { processFacts } from './facts.ts'
-import { OutputGuard } from './output-guard.ts'
+import { createEviction, createGuard } from './guards.ts'
+import type { OutputGuard } from './output-guard.ts'
 import { Reception } from './reception.ts'
 import { createTokens } from './tokens.ts'
 import { addValidators } from './validators.ts'
+import { createLatencyMonitor, createMonitors, createSlowLog } from './watchers.ts'
 
 /** What a core is built with. */
 export interface CoreParts {
@@ -66,7 +69,9 @@ export class Core {
   readonly admission: Admission
   readonly reception: Reception
   readonly #authenticator: TokenAuthenticator
+  readonly #openRevocations: (readOnly: boolean) => Promise<void>
   readonly #guard: OutputGuard
+  readonly #eviction: ClientEviction
 
   /** @throws RespcastError The configuration cannot be used; the message names directive and remedy. */
   constructor(parts: CoreParts) {
@@ -82,23 +87,34 @@ export class Core {
     const users = createUsers(config, table)
     const registry = new Registry(deliveryOptions(config))
     const clients: ClientTable = new ClientTable(clock, (client) => flusher.add(client))
-    this.#guard = createGuard(parts, clients, counters)
+    this.#guard = createGuard({ config, clock, log, clients, counters })
+    this.#eviction = createEviction({ config, clock, log, clients, counters })
     const flusher = new Flusher({
       atEndOfTurn: parts.atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
       endTurn: () => registry.endTurn(),
       beforeWrite: (client, nowMs) => this.#guard.beforeWrite(client, nowMs),
-      afterWrite: (client, nowMs) => this.#guard.afterWrite(client, nowMs),
+      afterWrite: (client, nowMs) => {
+        this.#guard.afterWrite(client, nowMs)
+        this.#eviction.note(client)
+      },
     })
     clients.onClosed((client, cause) => {
       registry.unsubscribeAll(client)
       counters.bytesOutClosed += client.bytesOut
+      counters.writesClosed += client.writes
       log.debug(
         { id: client.id, address: client.origin.address, cause: cause.name },
         'client closed',
       )
     })
-    const { authenticator, sessions: tokens } = createTokens({
+    const {
+      authenticator,
+      sessions: tokens,
+      explainer,
+      audit,
+      open,
+    } = createTokens({
       ...parts,
       table,
       users,
@@ -107,11 +123,21 @@ export class Core {
       counters,
     })
     this.#authenticator = authenticator
+    this.#openRevocations = open
     users.onChange((changes) => {
       applyUserChanges(clients, changes)
       tokens.usersChanged(changes)
     })
-    this.reception = new Reception({ config, clock, clients, users, tokens, table })
+    const aclLog = createAclLog(config)
+    this.reception = new Reception({
+      config,
+      clock,
+      clients,
+      users,
+      tokens,
+      table,
+      onRefused: (client) => logRefusedUpgrade(aclLog, client, clock),
+    })
     const file = aclFile({
       path: config.path('aclfile'),
       catalog: table.catalog,
@@ -120,6 +146,7 @@ export class Core {
       log,
       autosave: () => config.boolean('acl-autosave'),
     })
+    const facts = processFacts(config, clock)
     this.services = {
       clock,
       table,
@@ -127,15 +154,20 @@ export class Core {
       registry,
       backplane: standalone(registry),
       users,
-      aclLog: createAclLog(config),
+      aclLog,
       tokens,
+      explainer,
+      audit,
       counters,
       pause: new Pause(clock),
       monitors: createMonitors(clock, clients),
       slowLog: createSlowLog(config, clock),
+      latency: createLatencyMonitor(config, clock),
+      load: new LoadSampler(clock, clients, counters, () => void facts.memory()),
+      cluster: clusterView(config),
       config: configAccess(config, users, log),
       aclFile: file,
-      facts: processFacts(config, clock, clients, registry),
+      facts,
       shutdown: parts.shutdown,
       databases: () => config.integer('databases'),
       becomeAnonymous: (client) => this.reception.becomeAnonymous(client),
@@ -159,25 +191,38 @@ export class Core {
       },
       onProtocolError: (client, error) => {
         const { address } = client.origin
-        log.debug({ id: client.id, address, reason: shown(error.message) }, 'protocol error')
+        log.debug(
+          {
+            id: client.id,
+            address,
+            reason: shown(error.message, config.boolean('hide-user-data-from-log')),
+          },
+          'protocol error',
+        )
       },
     }
     this.#loadUsers()
   }
 
   /**
-   * Gets what has to be there before the first client: the keys of the issuers.
+   * Gets what has to be there before the first client: revocations, and the keys of the issuers.
    *
-   * @throws RespcastError `ERR_CONFIG` if a key file cannot be used.
+   * @param options `readOnly`: nothing is written, since `dir` may be that of a running server.
+   * @throws RespcastError `ERR_CONFIG` if a key file cannot be used, `ERR_DATA_DIR` if revocations cannot be kept.
    */
-  async start(): Promise<void> {
+  async start({ readOnly = false } = {}): Promise<void> {
+    await this.#openRevocations(readOnly)
     await this.#authenticator.start()
     this.#guard.start()
+    this.#eviction.start()
+    this.services.load.start()
   }
 
   /** Ends what goes on in the background. Clients are the caller's. */
   stop(): void {
     this.#guard.stop()
+    this.#eviction.stop()
+    this.services.load.stop()
     this.services.tokens.stop()
   }
 
@@ -247,6 +292,13 @@ function createUsers(config: Config, table: CommandTable): UserTable {
   return users
 }
 
+/** As AUTH does; the name is the same for all, so that a flood of bad tokens is one entry. */
+function logRefusedUpgrade(aclLog: AclLog, client: Client, clock: Clock): void {
+  const clientInfo = describeClient(client, clock.monotonicMs())
+  const event = { reason: 'auth', context: 'toplevel', object: 'upgrade', username: 'jwt' } as const
+  aclLog.add({ ...event, clientInfo }, clock.wallMs())
+}
+
 function createAclLog(config: Config): AclLog {
   const aclLog = new AclLog(config.integer('acllog-max-len'))
   config.onChange(['acllog-max-len'], (settings) => {
@@ -256,25 +308,6 @@ function createAclLog(config: Config): AclLog {
   return aclLog
 }
 
-function createMonitors(clock: Clock, clients: ClientTable): MonitorFeed {
-  const monitors = new MonitorFeed(clock)
-  clients.onClosed((client) => monitors.delete(client))
-  return monitors
-}
-
-function createSlowLog(config: Config, clock: Clock): SlowLog {
-  const read = (settings: Settings): { slowerThan: number; maxLength: number } => ({
-    slowerThan: settings.integer('slowlog-log-slower-than'),
-    maxLength: settings.integer('slowlog-max-len'),
-  })
-  const settings = read(config)
-  config.onChange(['slowlog-log-slower-than', 'slowlog-max-len'], (changed) => {
-    Object.assign(settings, read(changed))
-    return undefined
-  })
-  return new SlowLog(settings, clock)
-}
-
 function deliveryOptions(config: Config): { shareBytes: number } {
   const options = { shareBytes: config.memory('min-string-size-avoid-copy-reply') }
   config.onChange(['min-string-size-avoid-copy-reply'], (settings) => {
@@ -282,23 +315,6 @@ function deliveryOptions(config: Config): { shareBytes: number } {
     return undefined
   })
   return options
-}
-
-function createGuard(parts: CoreParts, clients: ClientTable, counters: Counters): OutputGuard {
-  const { config, clock, log } = parts
-  return new OutputGuard({
-    limit: (name) => config.bufferLimits()[name],
-    idleSeconds: () => config.seconds('timeout'),
-    clients,
-    clock,
-    onExceeded: (client, bound) => {
-      counters.outputLimitDisconnections++
-      log.warn(
-        { client: describeClient(client, clock.monotonicMs()), bound },
-        'client closed for overcoming of output buffer limits',
-      )
-    },
-  })
 }
 
 const PROTECTED_MODE =

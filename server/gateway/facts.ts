@@ -1,140 +1,110 @@
 import { randomBytes } from 'node:crypto'
 import { totalmem, type as osType, release } from 'node:os'
 import { readFileSync } from 'node:fs'
-import type { ClientTable } from '../client/clients.ts'
 import type { Clock } from '../clock.ts'
-import type { InfoSection, ProcessFacts } from '../command/context.ts'
+import type { InfoSection, MemoryFacts, ProcessFacts } from '../command/context.ts'
 import type { Config } from '../config/store.ts'
-import type { Registry } from '../pubsub/registry.ts'
+
+type Fields = InfoSection['fields']
 
 /** What HELLO and INFO say to clients that gate features on it. */
 const REDIS_VERSION = '8.0.6'
+
+/** Bits of Redis' clock for the age of keys: seconds that wrap around. */
+const LRU_CLOCK_MASK = 0xff_ff_ff
 
 /** This server's own version. */
 export const RESPCAST_VERSION = readVersion()
 
 /** What INFO says of the process. */
-export function processFacts(
-  config: Config,
-  clock: Clock,
-  clients: ClientTable,
-  registry: Registry,
-): ProcessFacts {
+export function processFacts(config: Config, clock: Clock): ProcessFacts {
   const runId = randomBytes(20).toString('hex')
   const startedMs = clock.wallMs()
+  const memory = memoryMeter()
   return {
     runId,
     startedMs,
     version: REDIS_VERSION,
-    sections: (wanted) => {
-      const sections: InfoSection[] = []
-      if (wanted('server')) sections.push(server(config, clock, startedMs, runId))
-      if (wanted('clients')) sections.push(clientSection(config, clients, registry))
-      if (wanted('memory')) sections.push(memory(config))
-      if (wanted('persistence')) sections.push(PERSISTENCE)
-      if (wanted('cpu')) sections.push(cpu())
-      return sections
-    },
+    server: () => server(config, clock, startedMs, runId),
+    cpu,
+    memory,
   }
 }
 
-function server(config: Config, clock: Clock, startedMs: number, runId: string): InfoSection {
-  const uptime = Math.max(0, Math.floor((clock.wallMs() - startedMs) / 1000))
-  return {
-    name: 'Server',
-    fields: [
-      ['redis_version', REDIS_VERSION],
-      ['respcast_version', RESPCAST_VERSION],
-      ['redis_git_sha1', '00000000'],
-      ['redis_git_dirty', 0],
-      ['redis_build_id', '0'],
-      ['redis_mode', 'standalone'],
-      ['os', `${osType()} ${release()} ${process.arch}`],
-      ['arch_bits', 64],
-      ['process_id', process.pid],
-      ['run_id', runId],
-      ['tcp_port', config.integer('port')],
-      ['server_time_usec', Math.floor(clock.wallMs() * 1000)],
-      ['uptime_in_seconds', uptime],
-      ['uptime_in_days', Math.floor(uptime / 86_400)],
-      ['hz', 10],
-      ['configured_hz', 10],
-      ['executable', process.execPath],
-      ['config_file', config.file ?? ''],
-      ['io_threads_active', 0],
-    ],
+function server(config: Config, clock: Clock, startedMs: number, runId: string): Fields {
+  const nowMs = clock.wallMs()
+  const uptime = Math.max(0, Math.floor((nowMs - startedMs) / 1000))
+  return [
+    ['redis_version', REDIS_VERSION],
+    ['respcast_version', RESPCAST_VERSION],
+    ['redis_git_sha1', '00000000'],
+    ['redis_git_dirty', 0],
+    ['redis_build_id', '0'],
+    ['redis_mode', config.boolean('cluster-enabled') ? 'cluster' : 'standalone'],
+    ['os', `${osType()} ${release()} ${process.arch}`],
+    ['arch_bits', 64],
+    ['monotonic_clock', 'POSIX clock_gettime'],
+    ['multiplexing_api', 'libuv'],
+    ['atomicvar_api', 'none'],
+    ['gcc_version', '0.0.0'],
+    ['process_id', process.pid],
+    ['process_supervised', 'no'],
+    ['run_id', runId],
+    ['tcp_port', config.integer('port')],
+    ['server_time_usec', Math.floor(nowMs * 1000)],
+    ['uptime_in_seconds', uptime],
+    ['uptime_in_days', Math.floor(uptime / 86_400)],
+    ['hz', config.integer('hz')],
+    ['configured_hz', config.integer('hz')],
+    ['lru_clock', Math.floor(nowMs / 1000) & LRU_CLOCK_MASK],
+    ['executable', process.execPath],
+    ['config_file', config.file ?? ''],
+    ['io_threads_active', 0],
+    ...listeners(config).map((text, index): [string, string] => [`listener${index}`, text]),
+  ]
+}
+
+/** One text for each kind of RESP listener that is open. */
+function listeners(config: Config): string[] {
+  const binds = config.list('bind').map((address) => `bind=${address}`)
+  const found: string[] = []
+  for (const [name, port] of [
+    ['tcp', config.integer('port')],
+    ['tls', config.integer('tls-port')],
+  ] as const) {
+    if (port > 0) found.push([`name=${name}`, ...binds, `port=${port}`].join(','))
   }
+  const path = config.text('unixsocket')
+  if (path !== '') found.push(`name=unix,bind=${path}`)
+  return found
 }
 
-function clientSection(config: Config, clients: ClientTable, registry: Registry): InfoSection {
-  return {
-    name: 'Clients',
-    fields: [
-      ['connected_clients', clients.size],
-      ['cluster_connections', 0],
-      ['maxclients', config.integer('maxclients')],
-      ['blocked_clients', 0],
-      ['tracking_clients', 0],
-      ['pubsub_clients', registry.subscriberCount],
-      ['watching_clients', 0],
-      ['clients_in_timeout_table', 0],
-      ['total_watched_keys', 0],
-      ['total_blocking_keys', 0],
-      ['total_blocking_keys_on_nokey', 0],
-    ],
+/** Measures the memory, and remembers the most that it ever saw: it is asked at each INFO, and by the sampler. */
+function memoryMeter(): () => MemoryFacts {
+  let peak = 0
+  const usedNow = (): { used: number; rss: number } => {
+    const { heapUsed, external, rss } = process.memoryUsage()
+    const used = heapUsed + external
+    peak = Math.max(peak, used)
+    return { used, rss }
   }
+  const startup = usedNow().used
+  return () => ({ ...usedNow(), peak, startup, system: totalmem() })
 }
 
-function memory(config: Config): InfoSection {
-  const { heapUsed, external, rss } = process.memoryUsage()
-  const used = heapUsed + external
-  return {
-    name: 'Memory',
-    fields: [
-      ['used_memory', used],
-      ['used_memory_human', human(used)],
-      ['used_memory_rss', rss],
-      ['used_memory_rss_human', human(rss)],
-      ['total_system_memory', totalmem()],
-      ['total_system_memory_human', human(totalmem())],
-      ['maxmemory', config.memory('maxmemory')],
-      ['maxmemory_human', human(config.memory('maxmemory'))],
-      ['maxmemory_policy', 'noeviction'],
-    ],
-  }
-}
-
-const PERSISTENCE: InfoSection = {
-  name: 'Persistence',
-  fields: [
-    ['loading', 0],
-    ['async_loading', 0],
-    ['rdb_changes_since_last_save', 0],
-    ['rdb_bgsave_in_progress', 0],
-    ['rdb_last_bgsave_status', 'ok'],
-    ['aof_enabled', 0],
-  ],
-}
-
-function cpu(): InfoSection {
+/** Nearly all of it is the one thread that runs commands. */
+function cpu(): Fields {
   const { user, system } = process.cpuUsage()
-  return {
-    name: 'CPU',
-    fields: [
-      ['used_cpu_sys', (system / 1e6).toFixed(6)],
-      ['used_cpu_user', (user / 1e6).toFixed(6)],
-    ],
-  }
-}
-
-/** Redis' short form of a number of bytes: `1.50M`. */
-function human(bytes: number): string {
-  let value = bytes
-  for (const unit of ['B', 'K', 'M', 'G']) {
-    if (value < 1024) return unit === 'B' ? `${value}B` : `${value.toFixed(2)}${unit}`
-    value /= 1024
-  }
-  return `${value.toFixed(2)}T`
+  const inSystem = (system / 1e6).toFixed(6)
+  const inUser = (user / 1e6).toFixed(6)
+  return [
+    ['used_cpu_sys', inSystem],
+    ['used_cpu_user', inUser],
+    ['used_cpu_sys_children', '0.000000'],
+    ['used_cpu_user_children', '0.000000'],
+    ['used_cpu_sys_main_thread', inSystem],
+    ['used_cpu_user_main_thread', inUser],
+  ]
 }
 
 function readVersion(): string {

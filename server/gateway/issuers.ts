@@ -1,7 +1,7 @@
 import { issuersOf, type IssuerSettings } from '../config/issuers.ts'
 import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
-import type { Issuer, KeySource, PreviousSecret } from '../token/issuer.ts'
+import type { ClaimsFormat, Issuer, KeySource, PreviousSecret } from '../token/issuer.ts'
 import { fromByteString } from '../token/text.ts'
 
 /**
@@ -17,9 +17,34 @@ export function configuredIssuers(settings: Settings): Issuer[] {
     algorithms: configured.algorithms,
     keys: keySource(configured),
     claim: fromByteString(configured.claim),
+    format: claimsFormat(configured),
+    roles: configured.roles,
+    ceiling: configured.ceiling,
     leewaySeconds: configured.leewaySeconds,
     maxLifetimeSeconds: configured.maxLifetimeSeconds,
   }))
+}
+
+function claimsFormat(configured: IssuerSettings): ClaimsFormat {
+  const kind = configured.claimsFormat
+  switch (kind) {
+    case 'respcast':
+    case 'authorization-details':
+      return { kind }
+    case 'scope':
+      return {
+        kind,
+        claim: fromByteString(configured.scopeClaim),
+        prefix: fromByteString(configured.scopePrefix),
+      }
+    case 'groups': {
+      const roles = new Map<string, readonly string[]>()
+      for (const [group = '', role = ''] of configured.groupRoles) {
+        roles.set(group, [...(roles.get(group) ?? []), role])
+      }
+      return { kind, claim: fromByteString(configured.groupsClaim), roles }
+    }
+  }
 }
 
 function keySource(configured: IssuerSettings): KeySource {

@@ -88,6 +88,8 @@ export class OutputGuard {
       } else if (
         idleMs > 0 &&
         !client.subscriptions.any &&
+        !client.isMonitor &&
+        !client.isHeld &&
         nowMs - client.lastInteractionMs > idleMs
       ) {
         client.close(IDLE)

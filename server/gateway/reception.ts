@@ -22,6 +22,8 @@ export interface ReceptionParts {
   readonly users: UserTable
   readonly tokens: TokenSessions
   readonly table: CommandTable
+  /** A token that came with an upgrade was refused. */
+  readonly onRefused?: (client: Client) => void
 }
 
 /** What a RESP listener knows of a peer. */
@@ -120,7 +122,8 @@ export class Reception {
     if (client.closed) return
     if ('error' in result) {
       const text = result.error.replace(/^WRONGPASS /, '')
-      client.close(closeCause(result.close, 'flush', text))
+      this.#parts.onRefused?.(client)
+      client.close(closeCause(result.close, 'flush', text, result.retryMs))
     } else {
       tokens.login(client, result.ok)
     }

@@ -3,15 +3,20 @@ import type { ClientTable } from '../client/clients.ts'
 import type { Clock } from '../clock.ts'
 import type { Counters } from '../command/counters.ts'
 import type { CommandTable } from '../command/table.ts'
+import { issuersOf } from '../config/issuers.ts'
 import type { Config } from '../config/store.ts'
 import { shown, type Logger } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
+import type { AuditLog } from '../token/audit.ts'
 import { TokenAuthenticator } from '../token/authenticator.ts'
-import { CACHE_TIMES } from '../token/cached-key-set.ts'
+import { CACHE_TIMES, type CacheTimes } from '../token/cached-key-set.ts'
 import { SubscriptionJudge } from '../token/judge.ts'
+import { TokenExplainer } from '../token/explainer.ts'
 import type { Fetch } from '../token/key-fetch.ts'
 import { TokenSessions } from '../token/sessions.ts'
+import { reloadIssuers } from './issuer-reload.ts'
 import { configuredIssuers } from './issuers.ts'
+import { createRevocations } from './revocations.ts'
 
 /** What the token part is built with. */
 export interface TokenParts {
@@ -36,6 +41,15 @@ export interface TokenParts {
 export function createTokens(parts: TokenParts): {
   authenticator: TokenAuthenticator
   sessions: TokenSessions
+  explainer: TokenExplainer
+  audit: Pick<AuditLog, 'recent'>
+  /**
+   * Reads the revocations in force.
+   *
+   * @param readOnly The files may be those of a running server.
+   * @throws RespcastError `ERR_DATA_DIR`
+   */
+  open: (readOnly: boolean) => Promise<void>
 } {
   const { config, clock, log, users, clients, registry, counters } = parts
   const { catalog } = parts.table
@@ -44,24 +58,23 @@ export function createTokens(parts: TokenParts): {
     clock,
     fetch: parts.fetch,
     catalog,
-    findRole: (name) => users.get(name),
+    findUser: (name) => users.get(name),
     pubsubDefault: () => users.pubsubDefault,
     separators: config.text('placeholder-separators'),
-    cacheTimes: {
-      ...CACHE_TIMES,
-      coolDownMs: config.seconds('jwt-jwks-cooldown') * 1000,
-      refreshMs: config.seconds('jwt-jwks-refresh') * 1000,
-      staleMs: config.seconds('jwt-jwks-max-stale') * 1000,
-    },
+    cacheTimes: cacheTimes(config),
     events: {
       keysFailed: (issuer, detail) => {
-        log.warn({ issuer: issuer.iss, detail }, 'the keys of an issuer cannot be loaded')
+        log.warn({ issuer: shown(issuer.iss), detail }, 'the keys of an issuer cannot be loaded')
       },
       keysRemoved: (_issuer, keyIds) => sessions.keysRemoved(keyIds),
     },
   })
+  const revocations = createRevocations(config, clock, log)
   const sessions: TokenSessions = new TokenSessions({
     authenticator,
+    revocations: revocations.store,
+    audit: revocations.audit,
+    issuers: () => issuersOf(config),
     clients,
     registry,
     judge: new SubscriptionJudge(catalog),
@@ -82,14 +95,58 @@ export function createTokens(parts: TokenParts): {
     events: {
       accepted: (client, grant) => {
         counters.tokensAccepted++
-        log.debug({ id: client.id, user: shown(grant.userName), kid: grant.kid }, 'token accepted')
+        log.debug(
+          {
+            id: client.id,
+            user: shown(grant.userName, config.boolean('hide-user-data-from-log')),
+            kid: grant.kid,
+          },
+          'token accepted',
+        )
       },
       refused: (client, { detail, kid, jti, tokenHash }) => {
         counters.tokensRefused++
         const { address } = client.origin
         log.info({ id: client.id, address, detail, kid, jti, tokenHash }, 'token refused')
       },
+      revoked: (client, { userName, kid, jti }, { id: revocation }) => {
+        counters.tokensRefused++
+        const { address } = client.origin
+        const detail = {
+          user: shown(userName, config.boolean('hide-user-data-from-log')),
+          kid,
+          jti,
+          revocation,
+        }
+        log.info({ id: client.id, address, detail: 'revoked', ...detail }, 'token refused')
+      },
+      auditFailed: (error) => log.error({ err: error }, 'token-audit-file cannot be written'),
     },
   })
-  return { authenticator, sessions }
+  reloadIssuers({ config, log, authenticator, sessions })
+  const explainer = new TokenExplainer({
+    authenticator,
+    findUser: (name) => users.get(name),
+    grantOf: (client) => sessions.grantOf(client),
+    revocations: sessions.revocations,
+  })
+  const open = (readOnly: boolean): Promise<void> =>
+    revocations.open(authenticator.enabled && !readOnly)
+  return { authenticator, sessions, explainer, audit: revocations.audit, open }
+}
+
+/** The times of key sets; read at each use, so that they change with the configuration. */
+function cacheTimes(config: Config): CacheTimes {
+  return {
+    longestBackoffMs: CACHE_TIMES.longestBackoffMs,
+    get coolDownMs() {
+      return config.seconds('jwt-jwks-cooldown') * 1000
+    },
+    get refreshMs() {
+      return config.seconds('jwt-jwks-refresh') * 1000
+    },
+    get staleMs() {
+      return config.seconds('jwt-jwks-max-stale') * 1000
+    },
+  }
 }

@@ -31,6 +31,7 @@ function notReady(core: Core): string[] {
   const problems: string[] = []
   if (core.admission.closing) problems.push('shutting down')
   if (!core.services.backplane.isReady) problems.push('backplane not connected')
+  problems.push(...core.services.tokens.revocation.problems)
   return problems
 }
 

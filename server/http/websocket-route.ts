@@ -50,12 +50,10 @@ export async function openWebSocketRoute(
 ): Promise<void> {
   const { core, path } = route
   const { config } = core
-  const maxPayload = config.memory('ws-max-payload')
   await app.register(fastifyWebsocket, {
     options: withCloseTimeout({
-      maxPayload,
+      ...messageLimits(config.memory('ws-max-payload')),
       maxFragments: MAX_FRAGMENTS,
-      maxBufferedChunks: Math.max(MAX_BUFFERED_CHUNKS, Math.ceil(maxPayload / SEGMENT_BYTES)),
       perMessageDeflate: config.boolean('ws-permessage-deflate') && DEFLATE,
       // Without a handler the first name offered would be echoed, be it a token.
       handleProtocols: (protocols: Set<string>) =>
@@ -64,6 +62,11 @@ export async function openWebSocketRoute(
     // Clients are closed by the gateway, with a code that says why; nothing is left for the plugin to do.
     preClose: (done) => app.websocketServer.close(() => done()),
     errorHandler: (_error, socket) => socket.terminate(),
+  })
+  // Connections that are open keep the limits that they were made with.
+  config.onChange(['ws-max-payload'], (settings) => {
+    Object.assign(app.websocketServer.options, messageLimits(settings.memory('ws-max-payload')))
+    return undefined
   })
   app.addHook('onRequest', (request, reply, done) => {
     if (isUpgrade(request) && request.routeOptions.url !== path) {
@@ -86,6 +89,13 @@ export async function openWebSocketRoute(
       accept(webSocket, request, route)
     },
   })
+}
+
+function messageLimits(maxPayload: number): { maxPayload: number; maxBufferedChunks: number } {
+  return {
+    maxPayload,
+    maxBufferedChunks: Math.max(MAX_BUFFERED_CHUNKS, Math.ceil(maxPayload / SEGMENT_BYTES)),
+  }
 }
 
 /** ws's types lack this option of 8.23. */

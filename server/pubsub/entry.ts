@@ -54,11 +54,25 @@ export class Entry {
 
   add(subscriber: Subscriber): void {
     const group = this.#group(subscriber.protocol)
-    if (subscriber.accepts) {
+    if (this.#mustAsk(subscriber)) {
       group.filtered.add(subscriber)
     } else {
       group.plain.add(subscriber)
       group.open?.detach(subscriber)
+    }
+  }
+
+  #mustAsk({ overlay }: Subscriber): boolean {
+    if (overlay === undefined) return false
+    return this.#kind === 'pmessage' ? overlay.mayDeny(this.name) : !overlay.mayReceive(this.name)
+  }
+
+  /** Those who are subscribed. */
+  *subscribers(): IterableIterator<Subscriber> {
+    for (const group of [this.#resp3, this.#resp2]) {
+      if (!group) continue
+      yield* group.plain
+      yield* group.filtered
     }
   }
 
@@ -69,6 +83,12 @@ export class Entry {
     }
     if (this.#resp2 && groupSize(this.#resp2) === 0) this.#resp2 = undefined
     if (this.#resp3 && groupSize(this.#resp3) === 0) this.#resp3 = undefined
+  }
+
+  /** Ends what subscribers share in this turn: the next message starts anew. */
+  closeSegments(): void {
+    if (this.#resp2) this.#resp2.open = undefined
+    if (this.#resp3) this.#resp3.open = undefined
   }
 
   /**
@@ -96,7 +116,9 @@ export class Entry {
     const { payload } = message
     const named = this.#kind === 'pmessage' ? message.channel : undefined
     if (payload.length > turn.smallestMaxMessageBytes) {
-      return deliverLarge(group, prefix, named, key, payload, options)
+      const apart = new Segment<Subscriber>(this.#kind, this.name)
+      apart.append(prefix, named, payload, options.shareBytes)
+      return deliverLarge(group, key, payload.length, apart)
     }
     let segment = group.open
     let start = 0
@@ -105,7 +127,7 @@ export class Entry {
       segment.append(prefix, named, payload, options.shareBytes)
       if (segment.detached !== undefined) attachAgain(group, segment, start)
     } else {
-      segment = new Segment<Subscriber>()
+      segment = new Segment<Subscriber>(this.#kind, this.name)
       segment.append(prefix, named, payload, options.shareBytes)
       group.open = segment
       turn.opened.push(group)
@@ -149,7 +171,7 @@ function deliverFiltered(
 ): number {
   let receivers = 0
   for (const subscriber of group.filtered) {
-    if (!subscriber.accepts?.(key)) continue
+    if (subscriber.overlay?.mayReceive(key) === false) continue
     subscriber.deliver(segment, start, segment.length)
     receivers++
   }
@@ -159,19 +181,15 @@ function deliverFiltered(
 /** A message that some do not take travels in a segment of its own and is handed out one by one. */
 function deliverLarge(
   group: Group,
-  prefix: Buffer,
-  named: Buffer | undefined,
   key: string,
-  payload: Buffer,
-  options: DeliveryOptions,
+  payloadBytes: number,
+  segment: SubscriberSegment,
 ): number {
-  const segment: SubscriberSegment = new Segment<Subscriber>()
-  segment.append(prefix, named, payload, options.shareBytes)
   let receivers = 0
   for (const subscribers of [group.plain, group.filtered]) {
     for (const subscriber of subscribers) {
-      if (payload.length > subscriber.maxMessageBytes) continue
-      if (subscriber.accepts && !subscriber.accepts(key)) continue
+      if (payloadBytes > subscriber.maxMessageBytes) continue
+      if (subscribers === group.filtered && subscriber.overlay?.mayReceive(key) === false) continue
       subscriber.deliver(segment, 0, segment.length)
       receivers++
     }

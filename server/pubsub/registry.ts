@@ -53,6 +53,12 @@ export class Registry {
     return entry?.size ?? 0
   }
 
+  /** The subscribers of a name; for a pattern those of the pattern itself. Subscribing meanwhile is not allowed. */
+  subscribersOf(space: Space, name: string): Iterable<Subscriber> {
+    const entry = space === 'pattern' ? this.#patterns.get(name) : this.#table(space).get(name)
+    return entry?.subscribers() ?? []
+  }
+
   /** Patterns and how many subscribe to each. */
   *patternCounts(): IterableIterator<[pattern: string, subscribers: number]> {
     for (const entry of this.#patterns.entries()) yield [entry.name, entry.size]
@@ -108,7 +114,11 @@ export class Registry {
         entries.push(this.#entry(space, name))
       }
     }
-    for (const entry of entries) entry.delete(subscriber)
+    for (const entry of entries) {
+      entry.delete(subscriber)
+      // Its output may end in a share that would go on growing with what is meant for the others.
+      entry.closeSegments()
+    }
     change()
     for (const entry of entries) entry.add(subscriber)
   }

@@ -2,6 +2,16 @@ import type { Protocol } from '../resp/reply-writer.ts'
 import type { Segment } from '../resp/segment.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
+/** Channels that are taken away from a subscriber, whatever else allows them. Names are byte strings. */
+export interface Overlay {
+  /** Whether it may subscribe to a channel and be given its messages. */
+  mayReceive(channel: string): boolean
+  /** Whether it may publish to a channel. */
+  mayPublish(channel: string): boolean
+  /** Whether a channel that `pattern` matches may be taken away, so that its messages have to be asked for one by one. */
+  mayDeny(pattern: string): boolean
+}
+
 /** What a subscriber offers to the core. The core neither knows nor asks what is behind it. */
 export interface Subscriber {
   /** The protocol in which its messages are encoded; to change it, see `Registry.changeProtocol`. */
@@ -11,10 +21,10 @@ export interface Subscriber {
   /** Largest payload it takes, in bytes; a larger message is not delivered to it. */
   readonly maxMessageBytes: number
   /**
-   * For a subscriber under a deny overlay: whether it may be given a message of this channel. Undefined where there is none,
-   * so that nothing is asked per message.
+   * Read when it subscribes; where that changes under its subscriptions, see `Registry.regroup`. Nothing is asked per
+   * message of those whose overlay cannot reach the name.
    */
-  readonly accepts: ((channel: string) => boolean) | undefined
+  readonly overlay: Overlay | undefined
   /** Puts everything from `start` on, also what will still be appended, behind what it is to be sent. */
   attach(segment: SubscriberSegment, start: number): void
   /** Puts the whole frames `[start, end)` behind what it is to be sent. */

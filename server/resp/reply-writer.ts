@@ -113,11 +113,7 @@ export class ReplyWriter {
     const length = value.length
     this.#header(0x24, length)
     this.#reserve(length + 2)
-    if (typeof value === 'string') this.#text(value)
-    else {
-      value.copy(this.#slab, this.#at)
-      this.#at += length
-    }
+    this.#bytes(value)
     this.#lineEnd()
   }
 
@@ -126,18 +122,18 @@ export class ReplyWriter {
     this.bulk(Buffer.from(value, 'utf8'))
   }
 
-  /** Text for people: a verbatim string (`=`, format `txt`) in RESP3, a bulk string in RESP2. */
-  verbatim(text: string): void {
+  /**
+   * Text for people, as bytes or as a byte string: a verbatim string (`=`, format `txt`) in RESP3, a bulk string in RESP2.
+   */
+  verbatim(text: Buffer | string): void {
     if (this.protocol === 2) {
-      this.utf8(text)
+      this.bulk(text)
       return
     }
-    const bytes = Buffer.from(text, 'utf8')
-    this.#header(0x3d, bytes.length + 4)
-    this.#reserve(bytes.length + 6)
+    this.#header(0x3d, text.length + 4)
+    this.#reserve(text.length + 6)
     this.#text('txt:')
-    bytes.copy(this.#slab, this.#at)
-    this.#at += bytes.length
+    this.#bytes(text)
     this.#lineEnd()
   }
 
@@ -214,6 +210,15 @@ export class ReplyWriter {
   #lineEnd(): void {
     this.#slab[this.#at++] = CR
     this.#slab[this.#at++] = LF
+  }
+
+  #bytes(value: Buffer | string): void {
+    if (typeof value === 'string') {
+      this.#text(value)
+    } else {
+      value.copy(this.#slab, this.#at)
+      this.#at += value.length
+    }
   }
 
   #text(text: string): void {

@@ -1,8 +1,9 @@
 /**
  * One parsed command: its name is argument 0.
  *
- * The arguments are views of the bytes they arrived in. They are valid until the handler returns; what
- * outlives that (a queued command, a name that is kept) is copied with {@link Request.detach} or turned into text.
+ * The arguments are views of the bytes they arrived in. They are valid until the handler returns, or until what it
+ * promised is done; what outlives that (a queued command, a name that is kept) is copied with {@link Request.detach}
+ * or turned into text.
  */
 export interface Request {
   /** Number of arguments, the command's name included. */

@@ -4,6 +4,16 @@ import {
   MAX_FRAME_HEADER_BYTES,
   writeFrameHeader,
 } from './frame.ts'
+import type { MessageKind } from './push.ts'
+
+/** Says of a queued message whether it is dropped; names are byte strings. */
+export type DropTest = (kind: MessageKind, name: string, channel: string) => boolean
+
+/** Whole frames `[start, end)` of a segment. */
+export interface Run {
+  readonly start: number
+  readonly end: number
+}
 
 const CR = 0x0d
 const LF = 0x0a
@@ -43,6 +53,9 @@ export interface Slice {
  * are copied in, so that a run is one buffer; large ones stay references to the publisher's bytes.
  */
 export class Segment<Reader = unknown> {
+  readonly kind: MessageKind
+  /** The channel, or for `pmessage` the pattern, as a byte string. */
+  readonly name: string
   /** Readers whose share was closed because something else was put behind it: to be attached again at the next message. */
   detached: Reader[] | undefined
   #length = 0
@@ -55,6 +68,11 @@ export class Segment<Reader = unknown> {
   #headroom = MAX_FRAME_HEADER_BYTES
   #slice: Slice | undefined
   #sliceStart = -1
+
+  constructor(kind: MessageKind = 'message', name = '') {
+    this.kind = kind
+    this.name = name
+  }
 
   /** Notes that a reader's share was closed. */
   detach(reader: Reader): void {
@@ -114,23 +132,45 @@ export class Segment<Reader = unknown> {
     return slice
   }
 
-  #cut(start: number, end: number): Slice {
-    const buffers: Buffer[] = []
-    let pieceStart = 0
-    for (let i = 0; i < this.#pieces.length; i++) {
-      const pieceEnd = this.#pieceEnds[i] as number
-      if (pieceEnd > start && pieceStart < end) {
-        const piece = this.#pieces[i] as Buffer
-        buffers.push(
-          piece.subarray(Math.max(start - pieceStart, 0), Math.min(end, pieceEnd) - pieceStart),
-        )
+  /**
+   * What of the whole frames `[start, end)` is left once those are dropped that `drops` names; neighbours are one run.
+   *
+   * Which channel a pattern's message was for is read from its frame: nothing is kept for it while messages come.
+   */
+  without(start: number, end: number, drops: DropTest): readonly Run[] {
+    if (this.kind !== 'pmessage') {
+      return drops(this.kind, this.name, this.name) ? [] : [{ start, end }]
+    }
+    const runs: { start: number; end: number }[] = []
+    let from = start
+    for (const to of this.#frameEnds) {
+      if (to <= start) continue
+      if (to > end) break
+      if (!drops(this.kind, this.name, this.#channelOf(from, to))) {
+        const last = runs.at(-1)
+        if (last?.end === from) last.end = to
+        else runs.push({ start: from, end: to })
       }
-      pieceStart = pieceEnd
+      from = to
     }
-    if (end > this.#arenaStart) {
-      const from = Math.max(start, this.#arenaStart) - this.#arenaStart + this.#headroom
-      buffers.push(this.#arena.subarray(from, end - this.#arenaStart + this.#headroom))
+    return runs
+  }
+
+  /** The channel in the pattern message `[start, end)`: the third bulk string of its frame. */
+  #channelOf(start: number, end: number): string {
+    const [buffer = NOTHING] = this.#buffersOf(start, end)
+    let at = buffer.indexOf(LF) + 1
+    for (let bulk = 0; ; bulk++) {
+      const lineEnd = buffer.indexOf(LF, at)
+      const bytes = Number(buffer.toString('latin1', at + 1, lineEnd - 1))
+      // The beginning of a frame, its names included, lies in one piece.
+      if (bulk === 2) return buffer.toString('latin1', lineEnd + 1, lineEnd + 1 + bytes)
+      at = lineEnd + 1 + bytes + 2
     }
+  }
+
+  #cut(start: number, end: number): Slice {
+    const buffers = this.#buffersOf(start, end)
     const length = end - start
     // The header goes in front of the segment's first byte, once: another run may be on its way with it.
     const inFront =
@@ -148,6 +188,26 @@ export class Segment<Reader = unknown> {
         return framed
       },
     }
+  }
+
+  #buffersOf(start: number, end: number): Buffer[] {
+    const buffers: Buffer[] = []
+    let pieceStart = 0
+    for (let i = 0; i < this.#pieces.length; i++) {
+      const pieceEnd = this.#pieceEnds[i] as number
+      if (pieceEnd > start && pieceStart < end) {
+        const piece = this.#pieces[i] as Buffer
+        buffers.push(
+          piece.subarray(Math.max(start - pieceStart, 0), Math.min(end, pieceEnd) - pieceStart),
+        )
+      }
+      pieceStart = pieceEnd
+    }
+    if (end > this.#arenaStart) {
+      const from = Math.max(start, this.#arenaStart) - this.#arenaStart + this.#headroom
+      buffers.push(this.#arena.subarray(from, end - this.#arenaStart + this.#headroom))
+    }
+    return buffers
   }
 
   #lastFrameEnd(start: number, most: number): number {

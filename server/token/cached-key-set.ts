@@ -36,6 +36,7 @@ export class CachedKeySet implements KeySet {
   readonly #listener: KeySetListener
   readonly #times: CacheTimes
   #keys: readonly VerificationKey[] = []
+  #inherited: readonly string[] = []
   #loadedAtMs: number | undefined
   #nextAttemptMs = 0
   #failures = 0
@@ -61,6 +62,18 @@ export class CachedKeySet implements KeySet {
     await this.#attempt()
   }
 
+  startNow(): void {
+    void this.#attempt()
+  }
+
+  ids(): readonly string[] {
+    return this.#usable().map((key) => key.id)
+  }
+
+  inherit(keyIds: readonly string[]): void {
+    if (this.#loadedAtMs === undefined) this.#inherited = keyIds
+  }
+
   async candidates(
     algorithm: string,
     kid: string | undefined,
@@ -72,7 +85,19 @@ export class CachedKeySet implements KeySet {
   }
 
   holds(keyId: string): boolean {
-    return this.#usable().some((key) => key.id === keyId)
+    return this.#usable().some((key) => key.id === keyId) || this.#inherited.includes(keyId)
+  }
+
+  /**
+   * Puts a key set in force that is there already.
+   *
+   * @throws Error with a sentence for the log.
+   */
+  protected put(text: string): void {
+    const startedMs = this.#clock.monotonicMs()
+    this.#replace(parseJwks(text))
+    this.#nextAttemptMs = startedMs + this.#times.coolDownMs
+    this.#arm(startedMs + this.#times.refreshMs)
   }
 
   /** Ends background refreshes; keys at hand stay usable, a load under way has no effect any more. */
@@ -115,13 +140,19 @@ export class CachedKeySet implements KeySet {
       this.#nextAttemptMs = nextMs
       this.#listener.failed?.(describe(error))
     }
-    this.#timer = this.#clock.after(nextMs - this.#clock.monotonicMs(), () => void this.#attempt())
+    this.#arm(nextMs)
+  }
+
+  #arm(atMs: number): void {
+    this.#timer = this.#clock.after(atMs - this.#clock.monotonicMs(), () => void this.#attempt())
   }
 
   #replace(keys: readonly VerificationKey[]): void {
     const kept = new Set(keys.map((key) => key.id))
-    const removed = this.#keys.filter((key) => !kept.has(key.id)).map((key) => key.id)
+    const before = [...this.#keys.map((key) => key.id), ...this.#inherited]
+    const removed = before.filter((id) => !kept.has(id))
     this.#keys = keys
+    this.#inherited = []
     this.#loadedAtMs = this.#clock.monotonicMs()
     if (removed.length > 0) this.#listener.removed?.(removed)
   }

@@ -25,8 +25,8 @@ export interface ClaimedGrant {
 const LISTS = ['channels', 'subscribe', 'publish', 'deny'] as const
 const KEYS: readonly string[] = ['roles', 'group', ...LISTS]
 
-/** What a token without the claim, or with an empty one, asks for. */
-const NOTHING: ClaimedGrant = {
+/** What a token without a claim of grants asks for, or with an empty one. */
+export const NO_CLAIMS: ClaimedGrant = {
   roles: undefined,
   channels: undefined,
   subscribe: undefined,
@@ -44,7 +44,7 @@ const NOTHING: ClaimedGrant = {
  */
 export function readClaims(payload: JsonObject, path: string): ClaimedGrant {
   const found = lookUp(payload, path)
-  if (found === undefined) return NOTHING
+  if (found === undefined) return NO_CLAIMS
   // A path that ends in something else than an object is a fault, not an absence: under acl-pubsub-default
   // allchannels an absent claim means more than a present one.
   if (found === 'broken' || !isJsonObject(found.value)) {
@@ -61,9 +61,21 @@ export function readClaims(payload: JsonObject, path: string): ClaimedGrant {
     publish: readList(claim, 'publish', MAX_PATTERN_BYTES),
     deny: readList(claim, 'deny', MAX_PATTERN_BYTES) ?? [],
   }
-  const patterns = LISTS.reduce((sum, name) => sum + (lists[name]?.length ?? 0), 0)
+  const roles = readList(claim, 'roles', MAX_NAME_BYTES)
+  return checkPatternCount({ roles, ...lists, group: readGroup(claim) })
+}
+
+/**
+ * Passes a grant on whose lists are of a bearable length.
+ *
+ * @throws TokenFault for more than 256 patterns in all, or more than 256 roles.
+ */
+export function checkPatternCount(grant: ClaimedGrant): ClaimedGrant {
+  const patterns = LISTS.reduce((sum, name) => sum + (grant[name]?.length ?? 0), 0)
   if (patterns > MAX_PATTERNS) throw new TokenFault(`more than ${MAX_PATTERNS} channel patterns`)
-  return { roles: readList(claim, 'roles', MAX_NAME_BYTES), ...lists, group: readGroup(claim) }
+  if ((grant.roles?.length ?? 0) > MAX_PATTERNS)
+    throw new TokenFault(`more than ${MAX_PATTERNS} roles`)
+  return grant
 }
 
 function readList(claim: JsonObject, key: string, maxBytes: number): readonly string[] | undefined {

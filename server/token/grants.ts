@@ -4,7 +4,7 @@ import type { PubsubDefault } from '../acl/selector-draft.ts'
 import type { ChannelRule, Selector, User } from '../acl/user.ts'
 import type { ClaimedGrant } from './claims.ts'
 import { ContentPool } from './content-pool.ts'
-import { issuerName, tokenUserName } from './issuer.ts'
+import { issuerName, mayNameRole, tokenUserName } from './issuer.ts'
 import type { PlaceholderValues } from './placeholders.ts'
 import { TokenFault } from './refusal.ts'
 import { PatternBudget, RoleSelectors } from './role-selectors.ts'
@@ -35,9 +35,11 @@ export interface CompiledGrant {
   readonly iss: string
   /** `undefined` for the default issuer. */
   readonly issuerAlias: string | undefined
+  /** Name of the ACL user that bounds the issuer; empty is none. See {@link GrantCompiler.ceilingsOf}. */
+  readonly issuerCeiling: string
   readonly jti: string | undefined
   readonly kid: string | undefined
-  /** The key that verified the token, see `KeySet.holds`. */
+  /** The key that verified the token, see {@link sessionKeyId}. */
   readonly keyId: string
   /** ms since 1970; 0 for a token without `iat`. */
   readonly issuedAtMs: number
@@ -50,12 +52,26 @@ export interface CompiledGrant {
 /** What grants are compiled with. */
 export interface GrantParts {
   readonly catalog: CommandCatalog
-  /** Finds a role by the name of its ACL user, `role:<name>` (byte string). */
-  readonly findRole: (userName: string) => User | undefined
+  /** Finds a stored user (byte string): a role `role:<name>`, a ceiling. */
+  readonly findUser: (userName: string) => User | undefined
   /** The directive `acl-pubsub-default`, as it is now. */
   readonly pubsubDefault: () => PubsubDefault
   /** The directive `placeholder-separators`, as bytes. */
   readonly separators: string
+}
+
+/** A selector that a token has besides the commands that every token has, and where it comes from. */
+export interface SourcedSelector {
+  readonly selector: Selector
+  /** `role`: of the role named; `claim`: of the token's own lists; `default`: of `acl-pubsub-default`. */
+  readonly source: 'role' | 'claim' | 'default'
+  /** Without `role:`. */
+  readonly role: string | undefined
+}
+
+/** The id under which a session's key is known: one key that two issuers share is two keys. */
+export function sessionKeyId(alias: string | undefined, keyId: string): string {
+  return alias === undefined ? keyId : `${alias}:${keyId}`
 }
 
 /** Tells whether the `deny` list of a grant takes a channel away, whatever allows it. */
@@ -69,6 +85,7 @@ export class GrantCompiler {
   readonly #parts: GrantParts
   readonly #commands: CommandSets
   readonly #root: Selector
+  readonly #nothing: Selector
   readonly #roles: RoleSelectors
   readonly #selectors = new ContentPool<Selector>()
   readonly #lists = new ContentPool<readonly Selector[]>()
@@ -80,6 +97,7 @@ export class GrantCompiler {
     this.#parts = parts
     this.#commands = new CommandSets(parts.catalog)
     this.#root = this.#commands.root()
+    this.#nothing = this.#commands.of([])
     this.#roles = new RoleSelectors(this.#commands)
   }
 
@@ -103,9 +121,10 @@ export class GrantCompiler {
       sub: token.sub,
       iss: issuerName(issuer),
       issuerAlias: issuer.alias,
+      issuerCeiling: issuer.ceiling,
       jti: token.jti,
       kid: token.kid,
-      keyId: token.keyId,
+      keyId: sessionKeyId(issuer.alias, token.keyId),
       issuedAtMs: token.issuedAtMs,
       expiresAtMs: token.expiresAtMs,
       token,
@@ -113,37 +132,74 @@ export class GrantCompiler {
   }
 
   /**
-   * Compiles the grant of a live session again, after a role was edited or deleted.
+   * Compiles the grant of a live session again, after a role was edited or deleted, or its issuer was changed.
    *
-   * `acl-pubsub-default` plays no part: it means something only to tokens without roles. A session is not ended for
-   * too many patterns; those that do not fit vanish.
+   * A token without roles and lists keeps what `acl-pubsub-default` meant when it logged in. A session is not ended for too
+   * many patterns; those that do not fit vanish.
    *
+   * @param token The session's token as its issuer's settings of now have it. What it claims is the same.
    * @returns The same object if nothing has changed for this session.
    */
-  recompile(grant: CompiledGrant): CompiledGrant {
-    if (grant.roles.length === 0) return grant
-    const { selectors } = this.#selectorsOf(grant.token)
-    if (selectors === grant.user.selectors) return grant
-    return { ...grant, user: { ...grant.user, selectors } }
+  recompile(grant: CompiledGrant, token: VerifiedToken = grant.token): CompiledGrant {
+    const isNew = token !== grant.token
+    if (!isNew && grant.roles.length === 0) return grant
+    const { selectors } = isSilent(token.claimed) ? grant.user : this.#selectorsOf(token)
+    if (!isNew && selectors === grant.user.selectors) return grant
+    const user = selectors === grant.user.selectors ? grant.user : { ...grant.user, selectors }
+    return { ...grant, user, issuerCeiling: token.issuer.ceiling, token }
+  }
+
+  /**
+   * The stored users that bound a grant: its own ceiling, and that of its issuer. Where the issuer's does not exist, one that is
+   * off and allows nothing stands for it: a bound that is missing must not be read as none.
+   */
+  ceilingsOf({ userName, issuerCeiling }: CompiledGrant): readonly User[] {
+    const ceilings: User[] = []
+    const own = this.#parts.findUser(userName)
+    if (own !== undefined) ceilings.push(own)
+    if (issuerCeiling !== '') {
+      ceilings.push(this.#parts.findUser(issuerCeiling) ?? this.#missing(issuerCeiling))
+    }
+    return ceilings
+  }
+
+  #missing(name: string): User {
+    return { name, enabled: false, noPassword: false, passwords: [], selectors: [this.#nothing] }
+  }
+
+  /** Where each selector of a token's user comes from, behind the first, which every token has. */
+  sourcesOf(token: VerifiedToken): readonly SourcedSelector[] {
+    return this.#alternatives(token, new PatternBudget(countPatterns(token.claimed))).map(
+      ({ alternative, source, role }) => ({ selector: this.#selector(alternative), source, role }),
+    )
   }
 
   #selectorsOf(token: VerifiedToken): { selectors: readonly Selector[]; exceeded: boolean } {
-    const { claimed } = token
-    const budget = new PatternBudget(countPatterns(claimed))
-    const alternatives = [
-      ...this.#roleAlternatives(token, budget),
-      ...listAlternative(SUBSCRIBE_RULES, claimed.subscribe, claimed.channels),
-      ...listAlternative(PUBLISH_RULES, claimed.publish, claimed.channels),
-    ]
-    if (isSilent(claimed) && this.#parts.pubsubDefault() === 'allchannels') {
-      alternatives.push({ rules: SUBSCRIBE_RULES, allChannels: true, patterns: [] })
-    }
-    const all = [this.#root, ...alternatives.map((one) => this.#selector(one))]
+    const budget = new PatternBudget(countPatterns(token.claimed))
+    const alternatives = this.#alternatives(token, budget)
+    const all = [this.#root, ...alternatives.map(({ alternative }) => this.#selector(alternative))]
     const selectors = this.#lists.get(all.map((one) => this.#idOf(one)).join(' '), () => all)
     return { selectors, exceeded: budget.exceeded }
   }
 
-  #roleAlternatives(token: VerifiedToken, budget: PatternBudget): readonly RoleAlternative[] {
+  #alternatives(token: VerifiedToken, budget: PatternBudget): readonly SourcedAlternative[] {
+    const { claimed } = token
+    const own = [
+      ...listAlternative(SUBSCRIBE_RULES, claimed.subscribe, claimed.channels),
+      ...listAlternative(PUBLISH_RULES, claimed.publish, claimed.channels),
+    ]
+    const alternatives: SourcedAlternative[] = [
+      ...this.#roleAlternatives(token, budget),
+      ...own.map((alternative) => ({ alternative, source: 'claim', role: undefined }) as const),
+    ]
+    if (isSilent(claimed) && this.#parts.pubsubDefault() === 'allchannels') {
+      const alternative = { rules: SUBSCRIBE_RULES, allChannels: true, patterns: [] }
+      alternatives.push({ alternative, source: 'default', role: undefined })
+    }
+    return alternatives
+  }
+
+  #roleAlternatives(token: VerifiedToken, budget: PatternBudget): readonly SourcedAlternative[] {
     let payload: JsonObject | undefined
     const values: PlaceholderValues = {
       sub: token.sub,
@@ -152,8 +208,12 @@ export class GrantCompiler {
       separators: this.#parts.separators,
     }
     return [...new Set(token.claimed.roles)].flatMap((name) => {
-      const role = this.#parts.findRole(`role:${name}`)
-      return role === undefined ? [] : this.#roles.of(role, values, budget)
+      if (!mayNameRole(token.issuer, name)) return []
+      const role = this.#parts.findUser(`role:${name}`)
+      const alternatives = role === undefined ? [] : this.#roles.of(role, values, budget)
+      return alternatives.map(
+        (alternative) => ({ alternative, source: 'role', role: name }) as const,
+      )
     })
   }
 
@@ -176,6 +236,10 @@ export class GrantCompiler {
     if (id === undefined) this.#ids.set(selector, (id = this.#nextId++))
     return id
   }
+}
+
+interface SourcedAlternative extends Pick<SourcedSelector, 'source' | 'role'> {
+  readonly alternative: RoleAlternative
 }
 
 function channelRule(pattern: string): ChannelRule {

@@ -1,3 +1,5 @@
+import { compileGlob } from '../../shared/glob.ts'
+import type { Glob } from '../../shared/glob.ts'
 import { KEY_PAIR_ALGORITHMS, SECRET_ALGORITHMS } from './algorithms.ts'
 import { toByteString } from './text.ts'
 
@@ -20,6 +22,21 @@ export type KeySource =
   | { readonly kind: 'jwks-file'; readonly path: string }
   | { readonly kind: 'jwks-url'; readonly url: string }
 
+/** The shape in which tokens of an issuer say what they grant, see `readGrants`. */
+export type ClaimsFormat =
+  /** An object of its own, under the name or dotted path `claim` of the issuer. */
+  | { readonly kind: 'respcast' }
+  /** Scopes with prefixes in one string, for this server those that begin with `prefix`. */
+  | { readonly kind: 'scope'; readonly claim: string; readonly prefix: string }
+  /** RFC 9396. */
+  | { readonly kind: 'authorization-details' }
+  /** A list of groups, some of which stand for roles (byte strings). */
+  | {
+      readonly kind: 'groups'
+      readonly claim: string
+      readonly roles: ReadonlyMap<string, readonly string[]>
+    }
+
 /** One party whose tokens log in: settings as plain data. */
 export interface Issuer {
   /** `undefined` for the default issuer (`jwt-...` directives), else the name in `issuer <alias> ...`. */
@@ -33,6 +50,11 @@ export interface Issuer {
   readonly keys: KeySource
   /** Name or dotted path of the claim that holds the grants. */
   readonly claim: string
+  readonly format: ClaimsFormat
+  /** Globs of the roles it may name (byte strings, without `role:`); `undefined` is all. */
+  readonly roles: readonly string[] | undefined
+  /** Name of the ACL user that bounds what its tokens grant (byte string); empty is none. */
+  readonly ceiling: string
   /** Tolerance for `nbf` and `iat`; never for `exp`. */
   readonly leewaySeconds: number
   /** Longest accepted `exp - iat`. */
@@ -44,6 +66,9 @@ export const ISSUER_DEFAULTS = {
   alias: undefined,
   algorithms: [],
   claim: 'respcast',
+  format: { kind: 'respcast' },
+  roles: undefined,
+  ceiling: '',
   leewaySeconds: 5,
   maxLifetimeSeconds: 86_400,
 } as const
@@ -56,6 +81,16 @@ export function pinnedAlgorithms(issuer: Issuer): readonly string[] {
 /** Name of the ACL user that a token is compiled into: `jwt:<sub>`, or `jwt@<alias>:<sub>`. Byte strings. */
 export function tokenUserName(alias: string | undefined, sub: string): string {
   return alias === undefined ? `jwt:${sub}` : `jwt@${alias}:${sub}`
+}
+
+const roleGlobs = new WeakMap<readonly string[], readonly Glob[]>()
+
+/** Whether tokens of an issuer may name a role; one that they may not name grants nothing to them. */
+export function mayNameRole({ roles }: Issuer, role: string): boolean {
+  if (roles === undefined) return true
+  let globs = roleGlobs.get(roles)
+  if (globs === undefined) roleGlobs.set(roles, (globs = roles.map((glob) => compileGlob(glob))))
+  return globs.some((glob) => glob.matches(role))
 }
 
 /** The byte string of an issuer's `iss`. */
@@ -102,6 +137,9 @@ function problemsOf(issuer: Issuer): string[] {
       `issuer '${issuer.alias}' must have a name of 1 to 32 characters out of a-z, 0-9 and '-'`,
     )
   }
+  if (issuer.alias === 'default') {
+    problems.push("issuer 'default' is the one of the jwt- directives; give this one another name")
+  }
   if (issuer.iss === '') say('issuer', "must be the exact 'iss' claim of the tokens")
   if (issuer.audience.length === 0 || issuer.audience.includes('')) {
     say(
@@ -114,9 +152,28 @@ function problemsOf(issuer: Issuer): string[] {
   if (!isSeconds(issuer.maxLifetimeSeconds, 1, Number.MAX_SAFE_INTEGER)) {
     say('max-lifetime', 'must be a whole number of seconds, at least 1')
   }
+  formatProblems(issuer, say)
   algorithmProblems(issuer, (text) => say('algorithms', text))
   keyProblems(issuer, say)
   return problems
+}
+
+function formatProblems(issuer: Issuer, say: (name: string, text: string) => void): void {
+  const { format } = issuer
+  if (format.kind === 'scope' && format.claim === '') say('scope-claim', 'must name a claim')
+  if (format.kind !== 'groups') return
+  if (format.claim === '') say('groups-claim', 'must name a claim')
+  if (format.roles.size === 0) {
+    say('group-role', 'must name a group and its role, since claims-format is groups')
+  }
+  for (const [group, roles] of format.roles) {
+    const foreign = roles.find((role) => !mayNameRole(issuer, role))
+    if (foreign === undefined) continue
+    say(
+      'group-role',
+      `gives '${group}' the role '${foreign}', which ${directive(issuer, 'roles')} lacks`,
+    )
+  }
 }
 
 function isSeconds(value: number, least: number, most: number): boolean {

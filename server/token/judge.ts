@@ -47,7 +47,7 @@ export class SubscriptionJudge {
     const lost: Subscription[] = []
     for (const space of SPACES) {
       for (const name of client.subscriptions.names(space).keys()) {
-        const denied = space !== 'pattern' && client.accepts?.(name) === false
+        const denied = space !== 'pattern' && client.overlay?.mayReceive(name) === false
         if (denied || !this.allows(client.identity, space, name)) lost.push({ space, name })
       }
     }

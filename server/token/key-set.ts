@@ -14,6 +14,19 @@ export interface KeySet {
    * @throws RespcastError `ERR_CONFIG` if a key file cannot be used. A URL that fails is tried again later instead.
    */
   start(): Promise<void>
+  /**
+   * As {@link start}, in this turn: files are read here and now, and what comes from a URL is fetched in the background.
+   *
+   * @throws RespcastError `ERR_CONFIG` if a key file cannot be used.
+   */
+  startNow(): void
+  /** Ids of the keys that are trusted now. */
+  ids(): readonly string[]
+  /**
+   * Takes over the sessions that keys of a predecessor admitted, until it is known which of them are in this set: then
+   * {@link KeySetListener.removed} hears of the others. A set that is complete already takes over nothing.
+   */
+  inherit(keyIds: readonly string[]): void
   /** The keys that may verify a token of this header; may look for new keys first. Never rejects. */
   candidates(algorithm: string, kid: string | undefined): Promise<readonly VerificationKey[]>
   /** Tells whether the key that once verified a token is still trusted. */

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { Clock } from '../clock.ts'
+import type { Clock, Timer } from '../clock.ts'
 import { RespcastError } from '../errors.ts'
 import { algorithmsOf, SECRET_ALGORITHMS } from './algorithms.ts'
 import { CachedKeySet } from './cached-key-set.ts'
@@ -37,9 +37,9 @@ export function createKeySet(issuer: Issuer, parts: KeySetParts): KeySet {
   const source = issuer.keys
   switch (source.kind) {
     case 'secret':
-      return new SecretKeySet(source.secret, source.previous, clock)
+      return new SecretKeySet(source.secret, source.previous, clock, listener)
     case 'secret-file':
-      return new SecretKeySet(readSecret(source.path), source.previous, clock)
+      return new SecretKeySet(readSecret(source.path), source.previous, clock, listener)
     case 'public-key-file':
       return new PublicKeySet(readPublicKey(source.path, pinnedAlgorithms(issuer)))
     case 'jwks-file':
@@ -52,14 +52,51 @@ export function createKeySet(issuer: Issuer, parts: KeySetParts): KeySet {
   }
 }
 
+/** Keys that are all there from the beginning, and never change. */
+abstract class FixedKeySet implements KeySet {
+  start(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  startNow(): void {}
+
+  inherit(): void {}
+
+  stop(): void {}
+
+  ids(): readonly string[] {
+    return this.valid().map((key) => key.id)
+  }
+
+  holds(keyId: string): boolean {
+    return this.valid().some((key) => key.id === keyId)
+  }
+
+  candidates(algorithm: string): Promise<readonly VerificationKey[]> {
+    return Promise.resolve(this.valid().filter((key) => key.algorithms.includes(algorithm)))
+  }
+
+  /** The keys that count now. */
+  protected abstract valid(): readonly VerificationKey[]
+}
+
 /** A secret, and for a while its predecessor. A `kid` means nothing here. */
-class SecretKeySet implements KeySet {
+class SecretKeySet extends FixedKeySet {
   readonly #current: VerificationKey
   readonly #previous: VerificationKey | undefined
   readonly #previousUntilMs: number
   readonly #clock: Clock
+  readonly #listener: KeySetListener
+  #timer: Timer | undefined
 
-  constructor(secret: Uint8Array, previous: PreviousSecret | undefined, clock: Clock) {
+  constructor(
+    secret: Uint8Array,
+    previous: PreviousSecret | undefined,
+    clock: Clock,
+    listener: KeySetListener,
+  ) {
+    super()
+    this.#listener = listener
     this.#current = secretKey(secret)
     if (previous !== undefined) {
       this.#previous = secretKey('path' in previous ? readSecret(previous.path) : previous.secret)
@@ -68,21 +105,30 @@ class SecretKeySet implements KeySet {
     this.#clock = clock
   }
 
-  start(): Promise<void> {
+  override start(): Promise<void> {
+    this.startNow()
     return Promise.resolve()
   }
 
-  candidates(algorithm: string): Promise<readonly VerificationKey[]> {
-    return Promise.resolve(this.#valid().filter((key) => key.algorithms.includes(algorithm)))
+  /** From here on whoever listens hears of the end of the previous secret. */
+  override startNow(): void {
+    const previous = this.#previous
+    this.#timer?.cancel()
+    if (previous === undefined) return
+    const leftMs = this.#previousUntilMs - this.#clock.wallMs()
+    if (leftMs <= 0) return
+    this.#timer = this.#clock.after(leftMs, () => {
+      // The wall clock may have been set back meanwhile.
+      if (this.#clock.wallMs() < this.#previousUntilMs) this.startNow()
+      else this.#listener.removed?.([previous.id])
+    })
   }
 
-  holds(keyId: string): boolean {
-    return this.#valid().some((key) => key.id === keyId)
+  override stop(): void {
+    this.#timer?.cancel()
   }
 
-  stop(): void {}
-
-  #valid(): readonly VerificationKey[] {
+  protected override valid(): readonly VerificationKey[] {
     if (this.#previous === undefined || this.#clock.wallMs() >= this.#previousUntilMs) {
       return [this.#current]
     }
@@ -91,26 +137,17 @@ class SecretKeySet implements KeySet {
 }
 
 /** One public key, whatever `kid` a token names. */
-class PublicKeySet implements KeySet {
+class PublicKeySet extends FixedKeySet {
   readonly #key: VerificationKey
 
   constructor(key: VerificationKey) {
+    super()
     this.#key = key
   }
 
-  start(): Promise<void> {
-    return Promise.resolve()
+  protected override valid(): readonly VerificationKey[] {
+    return [this.#key]
   }
-
-  candidates(algorithm: string): Promise<readonly VerificationKey[]> {
-    return Promise.resolve(this.#key.algorithms.includes(algorithm) ? [this.#key] : [])
-  }
-
-  holds(keyId: string): boolean {
-    return this.#key.id === keyId
-  }
-
-  stop(): void {}
 }
 
 /** A key set in a file: it must be good at start, and may be replaced while the server runs. */
@@ -139,14 +176,26 @@ class JwksFileKeySet extends CachedKeySet {
     this.stop()
     throw new RespcastError('ERR_CONFIG', `${this.#path}: ${failure}`)
   }
+
+  override startNow(): void {
+    try {
+      this.put(readKeyFile(this.#path, MAX_JWKS_BYTES).toString('utf8'))
+    } catch (cause) {
+      if (cause instanceof RespcastError) throw cause
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new RespcastError('ERR_CONFIG', `${this.#path}: ${reason}`, { cause })
+    }
+  }
 }
 
 function secretKey(secret: Uint8Array): VerificationKey {
   return { id: fingerprint(secret), kid: undefined, key: secret, algorithms: SECRET_ALGORITHMS }
 }
 
-function readKeyFile(path: string): Buffer {
+function readKeyFile(path: string, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   try {
+    const { size } = statSync(path)
+    if (size > maxBytes) throw new Error(`is longer than ${maxBytes} bytes`)
     return readFileSync(path)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)

@@ -1,71 +1,28 @@
 import type { UserChange } from '../acl/users.ts'
 import type { User } from '../acl/user.ts'
 import type { Client } from '../client/client.ts'
-import type { ClientTable } from '../client/clients.ts'
 import { closeCause } from '../client/close-cause.ts'
 import type { Identity } from '../client/identity.ts'
-import type { Clock } from '../clock.ts'
-import type { Registry } from '../pubsub/registry.ts'
-import { encodePush } from '../resp/push.ts'
-import type { TokenAuthenticator } from './authenticator.ts'
 import { ExpiryWheel, type ExpiryEntry } from './expiry.ts'
-import { isDenied, type CompiledGrant } from './grants.ts'
-import type { Subscription, SubscriptionJudge } from './judge.ts'
+import type { CompiledGrant } from './grants.ts'
+import { ISSUER_DEFAULTS } from './issuer.ts'
 import { tokenPushes } from './pushes.ts'
-import type { Refusal } from './refusal.ts'
+import { TokenOverlay } from './revocation-channels.ts'
+import { Enforcement, tell, type LostSubscription } from './revocation-enforcement.ts'
+import { RevocationService } from './revocation-service.ts'
+import { RevocationStore } from './revocation-store.ts'
+import { SessionIndex } from './revocation-targets.ts'
+import type { TokenLogin, TokenSessionParts } from './session-parts.ts'
+import { retryAfterMs, type Revocation } from './revocation.ts'
 import { looksLikeToken } from './verify.ts'
-
-/** What token sessions need of the rest of the server. */
-export interface TokenSessionParts {
-  readonly authenticator: TokenAuthenticator
-  readonly clients: ClientTable
-  readonly registry: Registry
-  readonly judge: SubscriptionJudge
-  readonly clock: Clock
-  /** Finds a stored user: the ceiling of a token's user. */
-  readonly findUser: (name: string) => User | undefined
-  /** 0 to 1. */
-  readonly random: () => number
-  readonly settings: TokenSessionSettings
-  readonly events: TokenSessionEvents
-}
-
-/** Directives; read at each use. */
-export interface TokenSessionSettings {
-  /** `token-expiry-grace` in ms. */
-  readonly graceMs: number
-  /** `ws-revocation`: what a WebSocket that loses a subscription gets. */
-  readonly revocation: 'close' | 'unsubscribe'
-  /** `ws-max-connections-per-user`; 0 is no limit. */
-  readonly maxWebSocketsPerUser: number
-}
-
-/** For log and counters. */
-export interface TokenSessionEvents {
-  accepted(client: Client, grant: CompiledGrant): void
-  refused(client: Client, refusal: Refusal): void
-}
-
-/** How a login ends: the grant, or the error line and the close that follows it on a WebSocket without a login. */
-export type TokenLogin =
-  | { readonly ok: CompiledGrant }
-  | { readonly error: string; readonly close: LoginRefusal }
-
-/** The names of the closes that a refused login ends with. */
-export type LoginRefusal = 'unauthorized' | 'forbidden' | 'revoked' | 'rate-limited'
 
 interface Session {
   grant: CompiledGrant
   expiry: ExpiryEntry
 }
 
-const UNSUBSCRIBE_WORDS = {
-  channel: 'unsubscribe',
-  pattern: 'punsubscribe',
-  shard: 'sunsubscribe',
-} as const
-
 const CHANGED = 'permissions changed'
+const REVOKED = 'WRONGPASS token revoked'
 
 /**
  * The connections that are logged in with a token: from login over refresh and changes of roles and ceilings to the end of
@@ -74,12 +31,37 @@ const CHANGED = 'permissions changed'
 export class TokenSessions {
   readonly #parts: TokenSessionParts
   readonly #sessions = new Map<Client, Session>()
-  readonly #byRole = new Map<string, Set<Client>>()
+  readonly #index = new SessionIndex()
+  readonly #enforcement: Enforcement
+  /** What is revoked. */
+  readonly revocations: RevocationStore
+  /** TOKEN REVOKE and the like. */
+  readonly revocation: RevocationService
   readonly #wheel: ExpiryWheel
 
   constructor(parts: TokenSessionParts) {
     this.#parts = parts
     this.#wheel = new ExpiryWheel(parts.clock)
+    this.revocations = parts.revocations ?? new RevocationStore({ clock: parts.clock })
+    this.#enforcement = new Enforcement({
+      registry: parts.registry,
+      judge: parts.judge,
+      revocation: () => parts.settings.revocation,
+    })
+    this.revocation = new RevocationService({
+      clock: parts.clock,
+      store: this.revocations,
+      sources: {
+        index: this.#index,
+        registry: parts.registry,
+        sessions: () => this.#sessions.keys(),
+        grantOf: (client) => this.grantOf(client),
+      },
+      enforcement: this.#enforcement,
+      issuers: parts.issuers ?? (() => [ISSUER_DEFAULTS]),
+      audit: parts.audit,
+      onAuditFailure: (error) => parts.events.auditFailed?.(error),
+    })
     parts.clients.onClosed((client) => this.end(client))
   }
 
@@ -117,8 +99,13 @@ export class TokenSessions {
       this.#parts.events.refused(client, result.refused)
       return { error: result.refused.reply, close: 'unauthorized' }
     }
-    const ceiling = this.#parts.findUser(result.ok.userName)
-    if (ceiling && !ceiling.enabled) {
+    const revocation = this.revocations.refusing(result.ok)
+    if (revocation) {
+      this.#parts.events.revoked?.(client, result.ok, revocation)
+      return { error: REVOKED, close: 'revoked', retryMs: this.#retryMs(revocation) }
+    }
+    const ceilings = this.#parts.authenticator.ceilingsOf(result.ok)
+    if (ceilings.some((ceiling) => !ceiling.enabled)) {
       return { error: 'WRONGPASS invalid token', close: 'forbidden' }
     }
     if (client.isWebSocket && this.#hasTooMany(client, result.ok.userName)) {
@@ -137,9 +124,15 @@ export class TokenSessions {
 
   /**
    * Why a client may not become the subject of this grant now: with subscriptions a session can only be refreshed by a token
-   * of its own subject.
+   * of its own subject. A token that was revoked since it was verified is refused as {@link verify} would have.
    */
   refuseChange(client: Client, grant: CompiledGrant): string | undefined {
+    const revocation = this.revocations.refusing(grant)
+    if (revocation) {
+      this.#parts.events.revoked?.(client, grant, revocation)
+      if (client.isWebSocket && !client.authenticated) this.#closeRevoked(client, revocation)
+      return REVOKED
+    }
     if (!client.subscriptions.any) return undefined
     const current = this.#sessions.get(client)?.grant
     if (current?.userName === grant.userName) return undefined
@@ -147,50 +140,64 @@ export class TokenSessions {
   }
 
   /**
-   * Puts a grant in force, and re-checks every subscription under it in the same turn.
+   * Puts a grant in force, and re-checks every subscription under it in the same turn. One that is revoked by now ends the
+   * connection instead.
    *
    * @returns What was lost. It is unsubscribed; the caller tells the client before its `+OK`.
    */
-  login(client: Client, fresh: CompiledGrant): Subscription[] {
+  login(client: Client, fresh: CompiledGrant): LostSubscription[] {
     // Time passed since it was compiled: roles may have changed meanwhile.
-    const grant = this.#parts.authenticator.recompile(fresh)
-    this.end(client)
+    const { authenticator } = this.#parts
+    const grant = authenticator.recompile(fresh)
+    if (!authenticator.trusts(grant)) {
+      cutForKey(client, 'the issuer of the token was changed')
+      return []
+    }
+    const revocation = this.revocations.refusing(grant)
+    if (revocation) {
+      this.#parts.events.revoked?.(client, grant, revocation)
+      this.#closeRevoked(client, revocation)
+      return []
+    }
+    this.#forget(client)
     const { clock, settings, random } = this.#parts
     const life = { expiresAtMs: grant.expiresAtMs, graceMs: settings.graceMs }
     const listener = {
-      expiring: (leftMs: number) => this.#tell(client, tokenPushes.expiring(leftMs)),
-      expired: (graceMs: number) => this.#tell(client, tokenPushes.expired(graceMs)),
+      expiring: (leftMs: number) => tell(client, tokenPushes.expiring(leftMs)),
+      expired: (graceMs: number) => tell(client, tokenPushes.expired(graceMs)),
       end: () => client.close(closeCause('unauthorized', 'flush', 'token expired')),
     }
     this.#sessions.set(client, { grant, expiry: this.#wheel.add(life, listener, random()) })
-    for (const role of grant.roles) {
-      const clients = this.#byRole.get(role)
-      if (clients) clients.add(client)
-      else this.#byRole.set(role, new Set([client]))
-    }
+    this.#index.add(client, grant)
     client.authenticated = true
     this.#enforce(client, grant)
+    const overlay = new TokenOverlay(grant, this.revocations.channels)
+    this.#parts.registry.regroup(client, () => (client.overlay = overlay))
+    client.dropQueued((_kind, _name, channel) => !overlay.mayReceive(channel))
     this.#parts.events.accepted(client, grant)
-    const lost = this.#parts.judge.lost(client)
-    for (const { space, name } of lost) this.#parts.registry.unsubscribe(space, client, name)
+    const lost = this.#parts.judge
+      .lost(client)
+      .map((subscription) => this.#enforcement.unsubscribe(client, subscription))
     if (client.isWebSocket) {
-      this.#tell(client, tokenPushes.accepted(grant.userName, grant.expiresAtMs - clock.wallMs()))
+      tell(client, tokenPushes.accepted(grant.userName, grant.expiresAtMs - clock.wallMs()))
     }
     return lost
   }
 
   /** Forgets that a client was logged in with a token. Its permissions stay until somebody sets others. */
   end(client: Client): void {
+    if (!this.#forget(client) || client.closed) return
+    this.#parts.registry.regroup(client, () => (client.overlay = undefined))
+  }
+
+  /** @returns Whether it was a session. */
+  #forget(client: Client): boolean {
     const session = this.#sessions.get(client)
-    if (!session) return
+    if (!session) return false
     this.#sessions.delete(client)
     session.expiry.remove()
-    for (const role of session.grant.roles) {
-      const clients = this.#byRole.get(role)
-      clients?.delete(client)
-      if (clients?.size === 0) this.#byRole.delete(role)
-    }
-    if (!client.closed) this.#parts.registry.regroup(client, () => (client.accepts = undefined))
+    this.#index.delete(client, session.grant)
+    return true
   }
 
   /** Re-evaluates the sessions that a change of stored users concerns, and no other. */
@@ -198,39 +205,57 @@ export class TokenSessions {
     for (const { name, before, after } of changes) {
       if (before === after) continue
       if (name.startsWith('role:')) this.#roleChanged(name.slice('role:'.length))
-      else this.#ceilingChanged(name, before, after)
+      this.#ceilingChanged(name, before, after)
+    }
+  }
+
+  /**
+   * Brings sessions in line with issuers that were changed or taken away: those whose issuer or key is trusted no longer are
+   * cut, the others re-evaluated.
+   *
+   * @param concerns The sessions to look at.
+   */
+  issuersChanged(concerns: (grant: CompiledGrant) => boolean): void {
+    const { authenticator } = this.#parts
+    for (const [client, { grant }] of [...this.#sessions]) {
+      if (!concerns(grant)) continue
+      if (authenticator.trusts(grant)) this.#reevaluate(client, true)
+      else cutForKey(client, 'the issuer of the token was changed')
     }
   }
 
   /** Cuts the sessions that keys admitted which are trusted no longer. */
   keysRemoved(keyIds: readonly string[]): void {
     for (const [client, { grant }] of [...this.#sessions]) {
-      if (!keyIds.includes(grant.keyId)) continue
-      const revoked = tokenPushes.revoked('', 'the key of the token was removed')
-      client.close(closeCause('revoked', 'drop', 'the key of the token was removed'), revoked)
+      if (keyIds.includes(grant.keyId)) cutForKey(client, 'the key of the token was removed')
     }
   }
 
   /** Stops the clock of all sessions. */
   stop(): void {
     this.#wheel.stop()
+    void this.revocations.close()
+    void this.#parts.audit?.close()
     this.#parts.authenticator.stop()
   }
 
   #roleChanged(role: string): void {
-    for (const client of this.#byRole.get(role) ?? []) {
-      const session = this.#sessions.get(client)
-      if (!session) continue
-      const grant = this.#parts.authenticator.recompile(session.grant)
-      if (grant === session.grant) continue
-      session.grant = grant
-      this.#enforce(client, grant)
-      this.#dropLost(client)
-    }
+    for (const client of this.#index.find('role', role)) this.#reevaluate(client, false)
+  }
+
+  /** Compiles a session's grant anew and ends what it lost. @param always Also where the grant is the same: ceilings may differ. */
+  #reevaluate(client: Client, always: boolean): void {
+    const session = this.#sessions.get(client)
+    if (!session) return
+    const grant = this.#parts.authenticator.recompile(session.grant)
+    if (grant === session.grant && !always) return
+    session.grant = grant
+    this.#enforce(client, grant)
+    this.#enforcement.dropLost(client, CHANGED)
   }
 
   #ceilingChanged(name: string, before: User | undefined, after: User | undefined): void {
-    for (const client of this.#parts.clients.ofUser(name)) {
+    for (const client of this.#boundBy(name)) {
       const session = this.#sessions.get(client)
       if (!session) continue
       if (before && !after) {
@@ -239,46 +264,39 @@ export class TokenSessions {
         continue
       }
       this.#enforce(client, session.grant)
-      this.#dropLost(client)
+      this.#enforcement.dropLost(client, CHANGED)
     }
   }
 
-  /** Makes the client who its grant says it is, under the ceiling of now. */
+  /** The sessions that a stored user bounds: those of its own name, and those of the issuers whose ceiling it is. */
+  #boundBy(name: string): readonly Client[] {
+    const own = [...this.#parts.clients.ofUser(name)]
+    if (!this.#parts.authenticator.isCeiling(name)) return own
+    const sessions = [...this.#sessions].filter(([, { grant }]) => grant.issuerCeiling === name)
+    return [...own, ...sessions.map(([client]) => client)]
+  }
+
+  /** Makes the client who its grant says it is, under the ceilings of now. */
   #enforce(client: Client, grant: CompiledGrant): void {
-    const ceiling = this.#parts.findUser(grant.userName)
     const identity: Identity = {
       user: grant.user,
-      ceilings: ceiling ? [ceiling] : [],
+      ceilings: this.#parts.authenticator.ceilingsOf(grant),
       token: grant,
     }
     this.#parts.clients.setIdentity(client, identity)
-    const accepts = grant.filters ? (channel: string) => !isDenied(grant, channel) : undefined
-    if (accepts || client.accepts) {
-      this.#parts.registry.regroup(client, () => (client.accepts = accepts))
-    }
   }
 
-  /** Ends what a live session may not hold any more, as its transport is told of it. */
-  #dropLost(client: Client): void {
-    const lost = this.#parts.judge.lost(client)
-    if (lost.length === 0) return
-    const [only] = lost
-    const revoked = tokenPushes.revoked(lost.length === 1 && only ? only.name : '', CHANGED)
-    if (!client.isWebSocket || this.#parts.settings.revocation === 'close') {
-      client.close(closeCause('permissions-changed', 'drop', CHANGED), revoked)
-      return
-    }
-    for (const { space, name } of lost) {
-      this.#parts.registry.unsubscribe(space, client, name)
-      const { count, shardCount } = client.subscriptions
-      const left = space === 'shard' ? shardCount : count
-      client.push(encodePush(client.protocol, [UNSUBSCRIBE_WORDS[space], name, left]))
-    }
-    this.#tell(client, revoked)
+  #closeRevoked(client: Client, revocation: Revocation): void {
+    const retryMs = this.#retryMs(revocation)
+    client.close(closeCause('revoked', 'flush', 'token revoked', retryMs))
   }
 
-  /** Token pushes exist in RESP3 only. */
-  #tell(client: Client, frame: Buffer): void {
-    if (client.protocol === 3) client.push(frame)
+  #retryMs(revocation: Revocation): number | undefined {
+    return retryAfterMs(revocation, this.#parts.clock.wallMs())
   }
+}
+
+/** Ends a session whose token could not log in again. */
+function cutForKey(client: Client, message: string): void {
+  client.close(closeCause('revoked', 'drop', message), tokenPushes.revoked('', message))
 }

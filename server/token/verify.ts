@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { compactVerify } from 'jose'
 import type { Clock } from '../clock.ts'
-import { MAX_NAME_BYTES, readClaims } from './claims.ts'
+import { readGrants } from './adapters.ts'
+import { MAX_NAME_BYTES } from './claims.ts'
 import type { ClaimedGrant } from './claims.ts'
 import { decodeCompact, decodeObject, parseObject, readHeader } from './compact.ts'
 import { pinnedAlgorithms } from './issuer.ts'
@@ -27,6 +29,8 @@ export interface VerifiedToken {
   readonly sub: string
   readonly jti: string | undefined
   readonly kid: string | undefined
+  /** The algorithm of its signature. */
+  readonly alg: string
   /** The key that verified it, see {@link KeySet.holds}. */
   readonly keyId: string
   /** `iat` in ms since 1970; 0 for a token that does not say. */
@@ -93,7 +97,18 @@ export async function verify(
     if (!trusted.keys.holds(key.id)) throw new TokenFault('its key was removed meanwhile')
     const verified = parseObject(bytes, 'payload')
     names.jti = readJti(verified)
-    return { ok: readToken(trusted.issuer, verified, bytes, { ...names, key }, clock) }
+    const read = readPayload(trusted.issuer, verified, clock)
+    if (read.expiresAtMs <= clock.wallMs()) throw new TokenFault('expired', true)
+    return {
+      ok: {
+        ...read,
+        ...names,
+        issuer: trusted.issuer,
+        alg,
+        keyId: key.id,
+        payload: Buffer.from(bytes).toString('utf8'),
+      },
+    }
   } catch (error) {
     const fault = error instanceof TokenFault ? error : new TokenFault(`failed: ${String(error)}`)
     return { refused: refuse(token, fault, names) }
@@ -130,14 +145,29 @@ function readJti(payload: JsonObject): string | undefined {
   return jti
 }
 
-/** Checks what the payload claims; its age comes last, so that only a token good but for that is called expired. */
-function readToken(
+/**
+ * Judges a token that logged in before under other settings of its issuer: by all that is said in it but its age.
+ *
+ * @returns The token under the new settings.
+ * @throws TokenFault where it would be refused now, or would ask for something else.
+ */
+export function judgeAgain(token: VerifiedToken, issuer: Issuer, clock: Clock): VerifiedToken {
+  if (!pinnedAlgorithms(issuer).includes(token.alg)) {
+    throw new TokenFault('the algorithm is pinned no longer')
+  }
+  const { claimed } = readPayload(issuer, JSON.parse(token.payload) as JsonObject, clock)
+  if (!isDeepStrictEqual(claimed, token.claimed)) {
+    throw new TokenFault('its claims are read in another way')
+  }
+  return { ...token, issuer }
+}
+
+/** Checks what the payload claims. Its age is for the caller, so that only a token good but for that is called expired. */
+function readPayload(
   issuer: Issuer,
   payload: JsonObject,
-  bytes: Uint8Array,
-  { kid, jti, key }: TokenNames & { readonly key: VerificationKey },
   clock: Clock,
-): VerifiedToken {
+): Pick<VerifiedToken, 'sub' | 'issuedAtMs' | 'expiresAtMs' | 'claimed'> {
   const own = (name: string): unknown => (Object.hasOwn(payload, name) ? payload[name] : undefined)
   const nowSeconds = clock.wallMs() / 1000
   const latest = nowSeconds + issuer.leewaySeconds
@@ -155,19 +185,11 @@ function readToken(
   if (exp - (iat ?? nowSeconds) > issuer.maxLifetimeSeconds) {
     throw new TokenFault(`valid for longer than ${issuer.maxLifetimeSeconds} seconds`)
   }
-  const claimed = readClaims(payload, issuer.claim)
-  if (exp <= nowSeconds) throw new TokenFault('expired', true)
-
   return {
-    issuer,
     sub,
-    jti,
-    kid,
-    keyId: key.id,
     issuedAtMs: Math.floor((iat ?? 0) * 1000),
     expiresAtMs: Math.floor(exp * 1000),
-    claimed,
-    payload: Buffer.from(bytes).toString('utf8'),
+    claimed: readGrants(payload, issuer),
   }
 }
 

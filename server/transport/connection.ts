@@ -30,6 +30,9 @@ export interface ConnectionHost {
 /** Bytes that a client may have waiting here before it has logged in (Redis 7.4: 1 MB). */
 const UNAUTHENTICATED_QUERY_BYTES = 1_048_576
 
+/** Commands of the largest size that a WebSocket may have waiting here, mostly between MULTI and EXEC. */
+const WEBSOCKET_WAITING_COMMANDS = 16
+
 /** What a WebSocket may send before it has logged in. */
 const UNAUTHENTICATED_BYTES = 16_384
 const UNAUTHENTICATED_COMMANDS = 8
@@ -48,6 +51,7 @@ const PEER_ENDED: CloseCause = { name: 'peer-closed', output: 'flush', close: un
 export class Connection {
   readonly client: Client
   readonly #host: ConnectionHost
+  readonly #limits: RequestLimits
   readonly #parser: RequestParser
   #waiting = false
   #ended = false
@@ -60,6 +64,7 @@ export class Connection {
   constructor(client: Client, limits: RequestLimits, host: ConnectionHost) {
     this.client = client
     this.#host = host
+    this.#limits = limits
     this.#parser = new RequestParser(limits)
     if (client.isWebSocket) {
       const nowMs = host.clock.monotonicMs()
@@ -83,6 +88,7 @@ export class Connection {
     if (client.closed) return
     client.bytesIn += chunk.length
     this.#host.counters.bytesIn += chunk.length
+    this.#host.counters.reads++
     const nowMs = this.#host.clock.monotonicMs()
     client.lastInteractionMs = nowMs
     this.#host.dispatcher.startBatch(nowMs)
@@ -196,9 +202,18 @@ export class Connection {
     const limit = this.#parser.unauthenticated
       ? UNAUTHENTICATED_QUERY_BYTES
       : this.#host.queryBufferBytes()
-    if (pending <= limit) return
+    // What waits for EXEC counts as in Redis.
+    const held = pending + (client.transaction?.bytes ?? 0)
+    const most = client.isWebSocket
+      ? Math.min(limit, this.#limits.maxCommandBytes * WEBSOCKET_WAITING_COMMANDS)
+      : limit
+    if (held <= most) return
     this.#host.counters.queryBufferDisconnections++
-    client.close(QUERY_BUFFER_FULL)
+    client.close(
+      client.isWebSocket
+        ? closeCause('too-large', 'flush', 'too much waits to be executed')
+        : QUERY_BUFFER_FULL,
+    )
   }
 
   /** A fault of ours: it costs the client that met it its connection, and nobody else theirs. */

@@ -152,6 +152,7 @@ const verified = (claimed: ReturnType<typeof readClaims>, body: object, sub = '4
   sub,
   jti: undefined,
   kid: undefined,
+  alg: 'HS256',
   keyId: '',
   issuedAtMs: 0,
   expiresAtMs: (NOW + 60) * 1000,
@@ -163,7 +164,7 @@ function compiler(roleRules = '', separators = ':'): GrantCompiler {
   const role = roleRules === '' ? undefined : userOf('role:r', roleRules)
   return new GrantCompiler({
     catalog: CATALOG,
-    findRole: (name) => (name === 'role:r' ? role : undefined),
+    findUser: (name) => (name === 'role:r' ? role : undefined),
     pubsubDefault: () => 'resetchannels',
     separators,
   })

@@ -14,6 +14,9 @@ import { ALL_COMMANDS } from '../../server/command/commands.ts'
 import type { Services } from '../../server/command/context.ts'
 import { Counters } from '../../server/command/counters.ts'
 import { Dispatcher } from '../../server/command/dispatch.ts'
+import type { ClusterView } from '../../server/command/cluster-view.ts'
+import { LatencyMonitor } from '../../server/command/latency-monitor.ts'
+import { LoadSampler } from '../../server/command/load-sampler.ts'
 import { MonitorFeed } from '../../server/command/monitor.ts'
 import { Pause } from '../../server/command/pause.ts'
 import { SlowLog } from '../../server/command/slow-log.ts'
@@ -22,10 +25,12 @@ import { OutputGuard } from '../../server/gateway/output-guard.ts'
 import { Registry } from '../../server/pubsub/registry.ts'
 import { RequestParser } from '../../server/resp/request-parser.ts'
 import { TokenAuthenticator } from '../../server/token/authenticator.ts'
+import { TokenExplainer } from '../../server/token/explainer.ts'
 import type { Issuer } from '../../server/token/issuer.ts'
 import { SubscriptionJudge } from '../../server/token/judge.ts'
 import { validateRolePattern } from '../../server/token/placeholders.ts'
-import { TokenSessions, type TokenSessionSettings } from '../../server/token/sessions.ts'
+import type { TokenSessionSettings } from '../../server/token/session-parts.ts'
+import { TokenSessions } from '../../server/token/sessions.ts'
 import { standalone } from '../../server/upstream/none.ts'
 import { FakeClock } from './fake-clock.ts'
 import { RecordingSink } from './recording-sink.ts'
@@ -132,6 +137,8 @@ export interface TestServerOptions {
   readonly settings?: Partial<TokenSessionSettings>
   /** `client-output-buffer-limit`; classes that are not named have none. */
   readonly outputLimits?: Partial<Record<LimitClass, OutputLimit>>
+  /** The server is a cluster of one node. */
+  readonly cluster?: ClusterView
 }
 
 /** How a test connects. */
@@ -154,6 +161,7 @@ export class TestServer {
   readonly clients: ClientTable
   readonly users: UserTable
   readonly tokens: TokenSessions
+  readonly explainer: TokenExplainer
   readonly guard: OutputGuard
   /** May be changed at any time. */
   readonly settings: { -readonly [K in keyof TokenSessionSettings]: TokenSessionSettings[K] }
@@ -162,8 +170,11 @@ export class TestServer {
   /** How often SHUTDOWN was carried out. */
   shutdowns = 0
 
+  readonly #options: TestServerOptions
+
   constructor(options: TestServerOptions = {}) {
     const { clock, table } = this
+    this.#options = options
     this.registry = new Registry({ shareBytes: options.shareBytes ?? 16_384 })
     this.flusher = new Flusher({
       atEndOfTurn: this.turn.atEndOfTurn,
@@ -191,16 +202,17 @@ export class TestServer {
       maxWebSocketsPerUser: 0,
       ...options.settings,
     }
+    const authenticator = new TokenAuthenticator({
+      issuers: options.issuers ?? [testIssuer()],
+      clock,
+      fetch: noFetch,
+      catalog: table.catalog,
+      findUser,
+      pubsubDefault: () => 'resetchannels',
+      separators: ':',
+    })
     this.tokens = new TokenSessions({
-      authenticator: new TokenAuthenticator({
-        issuers: options.issuers ?? [testIssuer()],
-        clock,
-        fetch: noFetch,
-        catalog: table.catalog,
-        findRole: findUser,
-        pubsubDefault: () => 'resetchannels',
-        separators: ':',
-      }),
+      authenticator,
       clients: this.clients,
       registry: this.registry,
       judge: new SubscriptionJudge(table.catalog),
@@ -213,7 +225,16 @@ export class TestServer {
         refused: () => this.counters.tokensRefused++,
       },
     })
-    this.clients.onClosed((client) => this.registry.unsubscribeAll(client))
+    this.explainer = new TokenExplainer({
+      authenticator,
+      findUser,
+      grantOf: (client) => this.tokens.grantOf(client),
+      revocations: this.tokens.revocations,
+    })
+    this.clients.onClosed((client) => {
+      this.registry.unsubscribeAll(client)
+      this.services.monitors.delete(client)
+    })
     this.users.onChange((changes) => this.tokens.usersChanged(changes))
     this.services = this.#services()
     this.dispatcher = new Dispatcher(this.services)
@@ -272,13 +293,28 @@ export class TestServer {
       users,
       aclLog,
       tokens,
+      explainer: this.explainer,
+      audit: { recent: () => [] },
       counters,
       pause: new Pause(clock),
       monitors: new MonitorFeed(clock),
       slowLog: new SlowLog({ slowerThan: 10_000, maxLength: 128 }, clock),
       config: { get: () => [], set: () => undefined, rewrite: () => undefined },
       aclFile: { save: () => undefined, load: () => undefined, autosave: () => undefined },
-      facts: { runId: 'f'.repeat(40), startedMs: 0, version: '8.0.6', sections: () => [] },
+      latency: new LatencyMonitor(
+        { thresholdMs: 0, tracking: true, percentiles: ['50', '99', '99.9'] },
+        clock,
+      ),
+      load: new LoadSampler(clock, clients, counters),
+      cluster: this.#options.cluster,
+      facts: {
+        runId: 'f'.repeat(40),
+        startedMs: 0,
+        version: '8.0.6',
+        server: () => [['redis_version', '8.0.6']],
+        cpu: () => [],
+        memory: () => ({ used: 3_000, peak: 4_000, rss: 6_000, startup: 1_000, system: 8_000 }),
+      },
       shutdown: () => this.shutdowns++,
       databases: () => 16,
       becomeAnonymous: (client) => this.#becomeAnonymous(client),

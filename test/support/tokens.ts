@@ -153,7 +153,7 @@ export function testAuthenticator(changes: Partial<AuthenticatorParts> = {}): {
     clock,
     fetch: noFetch,
     catalog: CATALOG,
-    findRole: (name) => roles.get(name),
+    findUser: (name) => roles.get(name),
     pubsubDefault: () => 'resetchannels',
     separators: ':',
     ...changes,

@@ -210,9 +210,8 @@ export const REPLICATION_WITHOUT_EFFECT = withoutEffect({
   'tls-replication': boolean('no', 'TLS for replication.'),
 })
 
-/** Redis Cluster. This server is one node. */
+/** What nodes of a cluster have to agree on. Here there is never more than one. */
 export const CLUSTER_WITHOUT_EFFECT = withoutEffect({
-  'cluster-enabled': boolean('no', 'Be a node of a cluster.', IMMUTABLE),
   'cluster-config-file': string('nodes.conf', 'File of the cluster state.', IMMUTABLE),
   'cluster-config-save-behavior': choice(
     'sync',
@@ -233,22 +232,11 @@ export const CLUSTER_WITHOUT_EFFECT = withoutEffect({
   'cluster-manual-failover-timeout': integer(5000, [1, INT_MAX], 'Time for a failover (Valkey).', {
     unit: 'milliseconds',
   }),
-  'cluster-port': integer(0, [0, 65_535], 'Port of the cluster bus.', IMMUTABLE),
-  'cluster-announce-ip': string('', 'Address to announce.'),
-  'cluster-announce-port': integer(0, [0, 65_535], 'Port to announce.'),
-  'cluster-announce-tls-port': integer(0, [0, 65_535], 'TLS port to announce.'),
-  'cluster-announce-bus-port': integer(0, [0, 65_535], 'Bus port to announce.'),
-  'cluster-announce-hostname': string('', 'Host name to announce.'),
   'cluster-announce-human-nodename': string('', 'Name for people.'),
   'cluster-announce-client-ipv4': string('', 'IPv4 address told to clients (Valkey).'),
   'cluster-announce-client-ipv6': string('', 'IPv6 address told to clients (Valkey).'),
   'cluster-announce-client-port': integer(0, [0, 65_535], 'Port told to clients (Valkey).'),
   'cluster-announce-client-tls-port': integer(0, [0, 65_535], 'TLS port told to clients (Valkey).'),
-  'cluster-preferred-endpoint-type': choice(
-    'ip',
-    ['ip', 'hostname', 'unknown-endpoint'],
-    'What clients are sent to.',
-  ),
   'cluster-require-full-coverage': boolean('yes', 'Stop where slots are missing.'),
   'cluster-allow-reads-when-down': boolean('no', 'Read from a failed cluster.'),
   'cluster-allow-pubsubshard-when-down': boolean('yes', 'Sharded Pub/Sub in a failed cluster.'),

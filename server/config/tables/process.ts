@@ -15,13 +15,7 @@ import {
   string,
   withoutEffect,
 } from '../spec.ts'
-import {
-  checkOomScores,
-  checkPercentiles,
-  checkShutdown,
-  checkTitle,
-  trimDecimals,
-} from '../checks.ts'
+import { checkOomScores, checkShutdown, checkTitle } from '../checks.ts'
 
 const FACILITIES = [
   'user',
@@ -35,7 +29,6 @@ const FACILITIES = [
   'local7',
 ] as const
 const SHUTDOWN = ['default', 'save', 'nosave', 'now', 'force']
-const MICROSECONDS = { unit: 'microseconds' } as const
 
 /** The process: where it works, what it writes. */
 export const PROCESS = {
@@ -190,18 +183,6 @@ export const PROCESS_WITHOUT_EFFECT = withoutEffect({
     [1, 1000],
     'TLS connections accepted in one turn.',
   ),
-  'slowlog-log-slower-than': integer(
-    10_000,
-    [-1, LONG_MAX],
-    'Run time of a logged command; -1 is off.',
-    {
-      ...MICROSECONDS,
-      aliases: ['commandlog-execution-slower-than'],
-    },
-  ),
-  'slowlog-max-len': integer(128, [0, LONG_MAX], 'Entries of the slow log.', {
-    aliases: ['commandlog-slow-execution-max-len'],
-  }),
   'commandlog-request-larger-than': integer(
     1_048_576,
     [-1, LONG_MAX],
@@ -222,14 +203,6 @@ export const PROCESS_WITHOUT_EFFECT = withoutEffect({
     [0, LONG_MAX],
     'Entries of large replies (Valkey).',
   ),
-  'latency-monitor-threshold': integer(0, [0, LONG_MAX], 'Latency that is sampled; 0 is off.', {
-    unit: 'milliseconds',
-  }),
-  'latency-tracking': boolean('yes', 'Histograms per command.'),
-  'latency-tracking-info-percentiles': list('50 99 99.9', 'Percentiles in INFO.', {
-    check: checkPercentiles,
-    canonical: trimDecimals,
-  }),
   'tracking-table-max-keys': integer(1_000_000, [0, LONG_MAX], 'Keys tracked for client caches.'),
   'enable-debug-command': choice('no', ['no', 'yes', 'local'], 'Who may DEBUG.', IMMUTABLE),
   'enable-module-command': choice('no', ['no', 'yes', 'local'], 'Who may MODULE.', IMMUTABLE),

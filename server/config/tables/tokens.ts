@@ -3,6 +3,7 @@ import {
   AT_START,
   LONG_MAX,
   boolean,
+  choice,
   integer,
   lines,
   list,
@@ -23,6 +24,11 @@ function checkAlgorithms(words: readonly string[]): string | undefined {
   return unknown === undefined
     ? undefined
     : `argument(s) must be one of the following: ${ALGORITHMS.join(', ')}`
+}
+
+function checkGroupRole(words: readonly string[]): string | undefined {
+  const valid = words.length === 2 && words.every((word) => word !== '')
+  return valid ? undefined : 'wrong number of arguments: a group and a role'
 }
 
 /**
@@ -57,7 +63,21 @@ export const ISSUER_PROPERTIES = {
   'previous-secret-until': integer(0, [0, LONG_MAX], 'When the previous secret ends to count.', {
     unit: 'seconds since 1970',
   }),
-  claim: string('respcast', 'Claim that holds the grants: an own key, else a dotted path.'),
+  'claims-format': choice(
+    'respcast',
+    ['respcast', 'scope', 'authorization-details', 'groups'],
+    'Shape in which tokens say what they grant.',
+  ),
+  claim: string(
+    'respcast',
+    'Format `respcast`: claim that holds the grants: an own key, else a dotted path.',
+  ),
+  'scope-claim': string('scope', 'Format `scope`: claim that holds the scopes.'),
+  'scope-prefix': string('', 'Format `scope`: what scopes for this server begin with.'),
+  'groups-claim': string('groups', 'Format `groups`: claim that holds the list of groups.'),
+  'group-role': lines('Format `groups`: a group, and a role that its members have.', {
+    check: checkGroupRole,
+  }),
   leeway: seconds(5, 'Clock difference allowed for `nbf` and `iat`.'),
   'max-lifetime': seconds(86_400, 'Longest life of a token, from `iat` (else now) to `exp`.', {
     min: 1,
@@ -87,6 +107,7 @@ export const TOKENS = {
     'A property of a further issuer: alias, name (as `jwt-*`, or `roles`, `ceiling`), value.',
     {
       sensitive: true,
+      volatile: true,
       check: issuerCheck({ ...ISSUER_PROPERTIES, ...NAMED_ISSUER_PROPERTIES }),
     },
   ),

@@ -170,6 +170,15 @@ describe('A client that is killed', () => {
     expect(sink.ends).toEqual([undefined])
   })
 
+  test('in the middle of a pipeline executes none of the commands behind', () => {
+    const { server, listener, client } = subscriber()
+    const kill = command('CLIENT', 'KILL', 'ID', String(client.id), 'SKIPME', 'no')
+    const rest = Array.from({ length: 1_000 }, () => command('PUBLISH', 'foo', 'x'))
+    listener.write(Buffer.concat([kill, ...rest]))
+    expect([client.commands, server.counters.messagesPublished]).toEqual([1, 0])
+    expect(listener.read()).toBe(':1\r\n')
+  })
+
   test('is closed once: the first cause holds', () => {
     const { client } = subscriber()
     client.close(QUIT_CAUSE)
@@ -181,6 +190,8 @@ describe('A client that is killed', () => {
 describe('A client that is closed in good order', () => {
   test('is sent what is queued, then the end', () => {
     const { server, client, sink, publish } = subscriber()
+    const other = server.connect({ protocol: 3 })
+    server.registry.subscribe('channel', other.client, 'foo', 'default')
     sink.blocks = true
     publish('a')
     server.turn.end()

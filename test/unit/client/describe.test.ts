@@ -20,7 +20,7 @@ describe('The line of a client', () => {
     server.clock.advance(2_900)
     expect(describeClient(client, server.clock.monotonicMs())).toBe(
       'id=1 addr=10.0.0.1:5 laddr=127.0.0.1:6380 fd=-1 name= age=2 idle=2 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 ' +
-        'watch=0 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=NULL ' +
+        'watch=0 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=4096 events=r cmd=NULL ' +
         'user=default redir=-1 resp=2 lib-name= lib-ver= io-thread=0',
     )
   })

@@ -17,8 +17,8 @@ function append(segment: Segment<string>, payload: string): number {
   return start
 }
 
-function put(queue: OutputQueue<string>, text: string): void {
-  queue.append(ME, Buffer.from(text), 0, text.length)
+function put(queue: OutputQueue<string>, reply: string): void {
+  queue.append(ME, Buffer.from(reply), 0, reply.length)
 }
 
 function text({ buffers }: Write): string {

@@ -80,7 +80,9 @@ describe('The checks of a command come in this order:', () => {
     expect(client.send('CLIENT', 'nonsense')).toBe(
       "-ERR unknown subcommand 'nonsense'. Try CLIENT HELP.\r\n",
     )
-    expect(client.send('PUBLISH', 'a')).toBe("-ERR wrong number of arguments for 'publish' command\r\n")
+    expect(client.send('PUBLISH', 'a')).toBe(
+      "-ERR wrong number of arguments for 'publish' command\r\n",
+    )
     expect(client.send('PUBLISH', 'a', 'b')).toBe(
       "-NOPERM User u has no permissions to run the 'publish' command\r\n",
     )
@@ -130,7 +132,9 @@ describe('A channel that is denied', () => {
     const { client } = as('+@all resetchannels &room:*', 3)
     expect(client.send('PSUBSCRIBE', 'room:1*')).toMatch(/^-NOPERM/)
     expect(client.send('PSUBSCRIBE', 'room:1')).toMatch(/^-NOPERM/)
-    expect(client.send('PSUBSCRIBE', 'room:*')).toBe('>3\r\n$10\r\npsubscribe\r\n$6\r\nroom:*\r\n:1\r\n')
+    expect(client.send('PSUBSCRIBE', 'room:*')).toBe(
+      '>3\r\n$10\r\npsubscribe\r\n$6\r\nroom:*\r\n:1\r\n',
+    )
   })
 
   test('is logged with who, what and from where', () => {
@@ -164,7 +168,9 @@ describe('A user', () => {
     expect(client.send('PUBLISH', 'a1', 'x')).toBe(':0\r\n')
     expect(client.send('PUBLISH', 'b', 'x')).toBe('-NOPERM No permissions to access a channel\r\n')
     expect(client.send('PSUBSCRIBE', 'a:*')).toBe('>3\r\n$10\r\npsubscribe\r\n$3\r\na:*\r\n:1\r\n')
-    expect(client.send('PING')).toBe("-NOPERM User u has no permissions to run the 'ping' command\r\n")
+    expect(client.send('PING')).toBe(
+      "-NOPERM User u has no permissions to run the 'ping' command\r\n",
+    )
   })
 })
 

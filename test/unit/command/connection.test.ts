@@ -36,9 +36,13 @@ describe('HELLO', () => {
     const server = new TestServer()
     server.setUser('default', 'resetpass >pw')
     const client = server.connect()
-    expect(client.send('HELLO', '3', 'AUTH', 'default', 'pw', 'SETNAME', 'x', 'foo')).toMatch(/^-ERR Syn/)
+    expect(client.send('HELLO', '3', 'AUTH', 'default', 'pw', 'SETNAME', 'x', 'foo')).toMatch(
+      /^-ERR Syn/,
+    )
     expect([client.client.authenticated, client.client.name]).toEqual([false, ''])
-    expect(client.send('HELLO', '3', 'setname', 'x', 'auth', 'default', 'pw')).toBe(helloReply(3, 1))
+    expect(client.send('HELLO', '3', 'setname', 'x', 'auth', 'default', 'pw')).toBe(
+      helloReply(3, 1),
+    )
     expect([client.client.authenticated, client.client.name]).toEqual([true, 'x'])
   })
 
@@ -54,7 +58,9 @@ describe('HELLO', () => {
   })
 
   test('logs in any password of a user that needs none', () => {
-    expect(new TestServer().connect().send('HELLO', '3', 'AUTH', 'default', 'x')).toBe(helloReply(3, 1))
+    expect(new TestServer().connect().send('HELLO', '3', 'AUTH', 'default', 'x')).toBe(
+      helloReply(3, 1),
+    )
   })
 
   test('keeps a WebSocket in RESP3', () => {
@@ -66,7 +72,12 @@ describe('HELLO', () => {
   test('changes the protocol for the rest of a transaction', () => {
     const client = new TestServer().connect()
     client.send('MULTI')
-    for (const args of [['CLIENT', 'GETNAME'], ['HELLO', '3'], ['CLIENT', 'GETNAME']]) client.send(...args)
+    for (const args of [
+      ['CLIENT', 'GETNAME'],
+      ['HELLO', '3'],
+      ['CLIENT', 'GETNAME'],
+    ])
+      client.send(...args)
     expect(client.send('EXEC')).toBe(`*3\r\n$-1\r\n${helloReply(3, 1)}_\r\n`)
   })
 
@@ -112,7 +123,11 @@ describe('AUTH', () => {
     }
     expect(client.send('PING')).toBe('+PONG\r\n')
     expect(server.aclLog.denied.auth).toBe(4)
-    expect(server.aclLog.list()[0]).toMatchObject({ reason: 'auth', object: 'AUTH', username: 'empty' })
+    expect(server.aclLog.list()[0]).toMatchObject({
+      reason: 'auth',
+      object: 'AUTH',
+      username: 'empty',
+    })
   })
 
   test('that fails leaves who was logged in before', () => {
@@ -180,7 +195,8 @@ describe('RESET', () => {
       client.send(...args)
     }
     expect(client.send('RESET')).toBe('+RESET\r\n')
-    const { database, identity, libraryName, name, noEvict, noTouch, protocol, subscriptions } = client.client
+    const { database, identity, libraryName, name, noEvict, noTouch, protocol, subscriptions } =
+      client.client
     expect({ database, libraryName, name, noEvict, noTouch, protocol }).toEqual({
       database: 0,
       libraryName: 'kept',

@@ -8,7 +8,10 @@ function send(...args: string[]): string {
 describe('An unknown command', () => {
   test.each([
     [['foo'], "-ERR unknown command 'foo', with args beginning with: \r\n"],
-    [['FOO', 'a b', 'c"d'], "-ERR unknown command 'FOO', with args beginning with: 'a b' 'c\"d' \r\n"],
+    [
+      ['FOO', 'a b', 'c"d'],
+      "-ERR unknown command 'FOO', with args beginning with: 'a b' 'c\"d' \r\n",
+    ],
     [[''], "-ERR unknown command '', with args beginning with: \r\n"],
     [['get', 'k'], "-ERR unknown command 'get', with args beginning with: 'k' \r\n"],
   ])('%j is named as it was typed', (args, reply) => {
@@ -99,7 +102,12 @@ describe('Every error', () => {
     const words = ['', 'CLIENT', 'PUBSUB', 'CONFIG', 'ACL', 'HELLO', 'SELECT', 'AUTH', 'nonsense']
     for (const word of words) {
       for (const one of nasty) {
-        for (const args of [[word, one], [word, one, one], [word, 'KILL', one, one], [one, word]]) {
+        for (const args of [
+          [word, one],
+          [word, one, one],
+          [word, 'KILL', one, one],
+          [one, word],
+        ]) {
           const reply = client.send(...args)
           expect(reply).toMatch(/^-[A-Z]+ [^\r\n\0]*\r\n$/)
           expect(reply.length).toBeLessThan(600)

@@ -28,7 +28,13 @@ describe('A transaction', () => {
     server.setUser('u', 'on nopass +@all resetchannels &a &b')
     const client = server.connect()
     client.send('AUTH', 'u', 'x')
-    for (const args of [['MULTI'], ['PUBLISH', 'a', '1'], ['PUBLISH', 'b', '1'], ['ECHO', 'x'], ['PING']]) {
+    for (const args of [
+      ['MULTI'],
+      ['PUBLISH', 'a', '1'],
+      ['PUBLISH', 'b', '1'],
+      ['ECHO', 'x'],
+      ['PING'],
+    ]) {
       client.send(...args)
     }
     server.setUser('u', '-echo resetchannels &b')

@@ -27,7 +27,9 @@ function expectBytes(client: TestClient, expected: string): void {
   if (received === expected) return
   let at = 0
   while (received[at] === expected[at]) at++
-  expect(`at ${at}: ${received.slice(at, at + 80)}`).toBe(`at ${at}: ${expected.slice(at, at + 80)}`)
+  expect(`at ${at}: ${received.slice(at, at + 80)}`).toBe(
+    `at ${at}: ${expected.slice(at, at + 80)}`,
+  )
 }
 
 const cases = SHARE_BYTES.flatMap((shareBytes) =>
@@ -105,8 +107,8 @@ describe.each(SHARE_BYTES)('In RESP2, payloads shared from %d bytes on,', (share
       ]),
     )
     const replies = '+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n'
-    const subscribed = '*3\r\n$9\r\nsubscribe\r\n$2\r\nwt\r\n:1\r\n'
-    const exec = `*3\r\n${subscribed}:1\r\n*2\r\n$4\r\npong\r\n$0\r\n\r\n`
+    const confirmed = '*3\r\n$9\r\nsubscribe\r\n$2\r\nwt\r\n:1\r\n'
+    const exec = `*3\r\n${confirmed}:1\r\n*2\r\n$4\r\npong\r\n$0\r\n\r\n`
     expectBytes(self, replies + exec + message(payload, 2))
   })
 })
@@ -119,7 +121,9 @@ describe('A WebSocket message', () => {
     server.turn.end()
     const messages = self.sink.takeMessages()
     expect(messages.length).toBeGreaterThan(1)
-    expect(messages.every((text) => text.startsWith(':2\r\n') || text.startsWith('>3\r\n'))).toBe(true)
+    expect(messages.every((text) => text.startsWith(':2\r\n') || text.startsWith('>3\r\n'))).toBe(
+      true,
+    )
     expect(messages.every((text) => text.endsWith('\r\n'))).toBe(true)
     expect(messages.join('') === `:2\r\n${message(payload)}`.repeat(4)).toBe(true)
   })

@@ -203,7 +203,11 @@ describe('A subscriber under a deny overlay', () => {
     const parts = core()
     const denied = parts.connect()
     const other = parts.connect()
-    denied.client.accepts = (channel) => channel !== 'a:secret'
+    denied.client.overlay = {
+      mayReceive: (channel) => channel !== 'a:secret',
+      mayPublish: () => true,
+      mayDeny: () => true,
+    }
     for (const { client } of [denied, other]) {
       parts.registry.subscribe('pattern', client, 'a:*', 'default')
     }
@@ -229,11 +233,24 @@ describe('A subscriber under a deny overlay', () => {
 
   test('gets everything again when the overlay is lifted', () => {
     const { publish, registry, denied } = overlaid()
-    registry.regroup(denied.client, () => (denied.client.accepts = undefined))
+    registry.regroup(denied.client, () => (denied.client.overlay = undefined))
     expect(publish('a:secret', 'x')).toBe(2)
     expect(denied.read()).toBe(pmessage('a:*', 'a:secret', 'x'))
     registry.unsubscribeAll(denied.client)
     expect(publish('a:secret', 'x')).toBe(1)
+  })
+
+  test('that comes in the middle of a turn holds for the next message', () => {
+    const { publish, registry, denied, other } = overlaid()
+    const { overlay } = denied.client
+    registry.regroup(denied.client, () => (denied.client.overlay = undefined))
+    publish('a:1', 'x')
+    registry.regroup(denied.client, () => (denied.client.overlay = overlay))
+    expect(publish('a:secret', 'y')).toBe(1)
+    expect(publish('a:2', 'z')).toBe(2)
+    const [one, two] = [pmessage('a:*', 'a:1', 'x'), pmessage('a:*', 'a:2', 'z')]
+    expect(denied.read()).toBe(one + two)
+    expect(other.read()).toBe(one + pmessage('a:*', 'a:secret', 'y') + two)
   })
 
   test('is spared large messages it may not have as well', () => {

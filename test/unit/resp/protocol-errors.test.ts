@@ -105,6 +105,31 @@ describe('A transport may allow less', () => {
   })
 })
 
+describe('A request that is all there', () => {
+  const limits = { maxBulkBytes: 5, maxArguments: 3, maxCommandBytes: 8 }
+  const loose = { ...limits, maxCommandBytes: 1_000 }
+  testError('*1\r\n$01\r\na\r\n', 'invalid bulk length')
+  testError('*1\r\n$00\r\n\r\n', 'invalid bulk length')
+  testError('*1\r\n$+1\r\na\r\n', 'invalid bulk length')
+  testError('*1\r\n$-0\r\n\r\n', 'invalid bulk length')
+  testError('*01\r\n$1\r\na\r\n', 'invalid multibulk length')
+  testError('*2\r\n$1\r\na\r\n:1\r\nb\r\n', "expected '$', got ':'")
+  testError('*2\r\n$1\r\na\r\n$1\r\nbxx', 'invalid CRLF in request')
+  testError('*2\r\n$1\r\na\n\r$1\r\nb\r\n', 'invalid CRLF in request')
+  testError('*1\r\n$1\n\ra\r\n', 'invalid CRLF in request')
+  testError('*1\r\n$6\r\nabcdef\r\n', 'invalid bulk length', { limits: loose })
+  const tooLarge = { limits, kind: 'too-large' }
+  testError('*2\r\n$4\r\nabcd\r\n$5\r\nabcde\r\n', 'command of more than 8 bytes', tooLarge)
+  testError(`*4\r\n${'$1\r\na\r\n'.repeat(4)}`, 'more than 3 arguments', tooLarge)
+  const argument = 'x'.repeat(16_385)
+  test('is held to the limits before login as well', () => {
+    const parse = (stream: string): string | undefined =>
+      parseRequests([Buffer.from(stream)], TCP_LIMITS, true).error?.message
+    expect(parse(`*1\r\n$16385\r\n${argument}\r\n`)).toBe('unauthenticated bulk length')
+    expect(parse(`*11\r\n${'$1\r\na\r\n'.repeat(11)}`)).toBe('unauthenticated multibulk length')
+  })
+})
+
 describe('A line without an end', () => {
   const digits = '1'.repeat(65_536)
   test.each([

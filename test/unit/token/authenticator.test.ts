@@ -125,7 +125,7 @@ describe('the token authenticator', () => {
 
   test('never rejects: a fault of the server itself is a refusal too', async () => {
     const { authenticator } = testAuthenticator({
-      findRole: (): User => {
+      findUser: (): User => {
         throw new Error('boom')
       },
     })

@@ -263,7 +263,7 @@ describe('4: roles', () => {
     const tested = testAuthenticator()
     const asked: string[] = []
     const spy = testAuthenticator({
-      findRole: (name) => (asked.push(name), tested.roles.get(name)),
+      findUser: (name) => (asked.push(name), tested.roles.get(name)),
     })
     await login(spy, tokenFor({ roles: ['default', 'role:x', '__proto__'] }))
     expect(asked).toEqual(['role:default', 'role:role:x', 'role:__proto__'])

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { issuerProblems, pinnedAlgorithms, tokenUserName } from '../../../server/token/issuer.ts'
+import {
+  issuerProblems,
+  mayNameRole,
+  pinnedAlgorithms,
+  tokenUserName,
+} from '../../../server/token/issuer.ts'
 import type { Issuer } from '../../../server/token/issuer.ts'
 import { SECRET, testIssuer } from '../../support/tokens.ts'
 
@@ -37,12 +42,42 @@ describe('an issuer can be used', () => {
   })
 })
 
+describe('the roles that an issuer may name', () => {
+  test.each([
+    [undefined, 'anything', true],
+    [[], 'member', false],
+    [['member'], 'member', true],
+    [['member'], 'members', false],
+    [['mem*', 'x'], 'member', true],
+    [['*'], '__proto__', true],
+    [['[a-c]?'], 'b1', true],
+  ] as [readonly string[] | undefined, string, boolean][])('%j and %s: %j', (roles, role, may) => {
+    expect(mayNameRole(testIssuer({ roles }), role)).toBe(may)
+  })
+})
+
 describe('an issuer is refused, with the directive to change', () => {
   const bad: [string, Partial<Issuer>, RegExp][] = [
     ['without iss', { iss: '' }, /^jwt-issuer must be/],
     ['without audience', { audience: [] }, /^jwt-audience must be/],
     ['with an empty audience', { audience: [''] }, /^jwt-audience must be/],
     ['without a claim name', { claim: '' }, /^jwt-claim /],
+    [
+      'with scopes in no claim',
+      { format: { kind: 'scope', claim: '', prefix: '' } },
+      /^jwt-scope-claim must name a claim$/,
+    ],
+    [
+      'with groups in no claim',
+      { format: { kind: 'groups', claim: '', roles: new Map([['a', ['b']]]) } },
+      /^jwt-groups-claim must name a claim$/,
+    ],
+    [
+      'with groups that stand for nothing',
+      { format: { kind: 'groups', claim: 'groups', roles: new Map() } },
+      /^jwt-group-role must name a group and its role/,
+    ],
+    ['under the name of the default one', { alias: 'default' }, /^issuer 'default' is the one/],
     ['with a negative leeway', { leewaySeconds: -1 }, /^jwt-leeway /],
     ['with a leeway of an hour', { leewaySeconds: 3600 }, /^jwt-leeway /],
     ['with a lifetime of 0', { maxLifetimeSeconds: 0 }, /^jwt-max-lifetime /],

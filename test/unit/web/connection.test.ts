@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { SignedOutError } from '../../../web/client/errors.ts'
 import type { TokenReason } from '../../../web/client/token-source.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
 
@@ -137,11 +136,13 @@ describe('connecting again', () => {
     const server = new FakeServer()
     const client = server.client()
     await server.online()
-    await server.socket.end(4503, 'draining|60000|')
+    server.randomValue = 0.5
+    await server.socket.end()
     server.wake()
     await settle()
     expect(server.sockets).toHaveLength(2)
 
+    server.randomValue = 0
     await server.socket.end(4503, 'draining|60000|')
     client.retry()
     await settle()
@@ -150,6 +151,19 @@ describe('connecting again', () => {
     await server.pass(60_000)
     expect(server.sockets).toHaveLength(4)
     expect(server.socket.url).toBe('ws://fake/ws')
+  })
+
+  test('does not happen before the time that the server named, however often the page wakes up', async () => {
+    const server = new FakeServer()
+    server.client()
+    await server.online()
+    await server.socket.end(4503, 'draining|60000|')
+    await server.pass(59_999)
+    server.wake()
+    await settle()
+    expect(server.sockets).toHaveLength(1)
+    await server.pass(1)
+    expect(server.sockets).toHaveLength(2)
   })
 
   test('happens after something that is not RESP', async () => {
@@ -268,74 +282,6 @@ describe('what a close means', () => {
     client.retry()
     await server.online()
     expect(client.state.status).toBe('online')
-  })
-})
-
-describe('a token provider', () => {
-  test('is not asked again for a mere loss of network', async () => {
-    const server = new FakeServer()
-    let calls = 0
-    server.client({ token: () => `token-${++calls}` })
-    await server.online()
-    await server.socket.end()
-    await server.pass(0)
-    await server.online()
-    expect(calls).toBe(1)
-    expect(server.socket.protocols).toEqual(['resp3', 'bearer.token-1'])
-  })
-
-  test('is asked again for a connection after the end of the token', async () => {
-    const server = new FakeServer()
-    let calls = 0
-    server.client({ token: () => `token-${++calls}` })
-    await server.online('jwt:42', 1000)
-    await server.pass(1000)
-    await server.socket.end()
-    await server.pass(0)
-    expect(server.socket.protocols).toEqual(['resp3', 'bearer.token-2'])
-  })
-
-  test('that fails is tried again later', async () => {
-    const server = new FakeServer()
-    const answers = [() => Promise.reject(new Error('offline')), () => Promise.resolve('')]
-    const client = server.client({ token: () => answers.shift()?.() ?? 'a.b.c' })
-    const errors = record(client, 'error')
-    await settle()
-    expect(client.state).toMatchObject({
-      status: 'waiting',
-      cause: { name: 'token-failed', text: 'offline' },
-    })
-    await server.pass(0)
-    expect(client.state).toMatchObject({ status: 'waiting', cause: { name: 'token-failed' } })
-    await server.pass(0)
-    await server.online()
-    expect(client.state.status).toBe('online')
-    expect(errors).toHaveLength(2)
-  })
-
-  test('that knows nobody is signed in stops the client', async () => {
-    const server = new FakeServer()
-    const client = server.client({
-      token: () => Promise.reject(new SignedOutError('sign in first')),
-    })
-    await settle()
-    expect(client.state).toMatchObject({
-      status: 'denied',
-      cause: { name: 'signed-out', text: 'sign in first' },
-    })
-    expect(server.sockets).toHaveLength(0)
-  })
-
-  test('that answers after the client was closed opens nothing', async () => {
-    const server = new FakeServer()
-    const answers: ((token: string) => void)[] = []
-    const client = server.client({ token: () => new Promise((resolve) => answers.push(resolve)) })
-    client.close()
-    answers[0]?.('a.b.c')
-    await settle()
-    expect(answers).toHaveLength(1)
-    expect(server.sockets).toHaveLength(0)
-    expect(client.state).toMatchObject({ status: 'closed' })
   })
 })
 

@@ -17,6 +17,7 @@ import { RespcastClient } from '../../../../web/client/client.ts'
 import type {
   ClientSocket,
   Environment,
+  OpenSocket,
   SocketListener,
 } from '../../../../web/client/environment.ts'
 import { settingsOf } from '../../../../web/client/options.ts'
@@ -39,6 +40,8 @@ export class FakeSocket implements ClientSocket {
   readonly protocols: readonly string[]
   /** Code and reason of the client's own close. */
   closed: readonly [code: number | undefined, reason: string | undefined] | undefined
+  /** Called after each `send`. */
+  sent: () => void = () => undefined
   readonly #listener: SocketListener
   readonly #reader = new RespReader()
 
@@ -51,6 +54,7 @@ export class FakeSocket implements ClientSocket {
   send(bytes: Uint8Array): void {
     if (this.closed) throw new Error('The client sent on a socket that it had closed')
     this.#reader.push(bytes)
+    this.sent()
   }
 
   close(code?: number, reason?: string): void {
@@ -97,17 +101,26 @@ export class FakeServer {
   readonly sockets: FakeSocket[] = []
   /** What the page would tell by its wake-up events. */
   wake: () => void = () => undefined
+  /** The device says that it has no network. */
+  isOffline = false
   randomValue = 0
+  /** What tabs share; undefined where they cannot. */
+  shared: OpenSocket | undefined
+
+  /** Opens sockets to this server. */
+  readonly openSocket: OpenSocket = (url, protocols, listener) => {
+    if (url === '') throw new SyntaxError('not a URL')
+    const socket = new FakeSocket(url, protocols, listener)
+    this.sockets.push(socket)
+    return socket
+  }
 
   readonly #environment: Environment = {
     clock: this.clock,
     random: () => this.randomValue,
-    openSocket: (url, protocols, listener) => {
-      if (url === '') throw new SyntaxError('not a URL')
-      const socket = new FakeSocket(url, protocols, listener)
-      this.sockets.push(socket)
-      return socket
-    },
+    openSocket: this.openSocket,
+    shareTabs: () => Promise.resolve(this.shared),
+    isOffline: () => this.isOffline,
     onWake: (callback) => {
       this.wake = callback
       return () => {
@@ -117,8 +130,9 @@ export class FakeServer {
   }
 
   client(options: ConnectOptions = { token: 'a.b.c' }, url = 'ws://fake/ws'): RespcastClient {
-    const client = new RespcastClient(url, settingsOf(options), this.#environment)
-    return client
+    // Where a test is not about heartbeats none is due.
+    const settings = settingsOf({ heartbeatMs: Infinity, ...options })
+    return new RespcastClient(url, settings, this.#environment)
   }
 
   /** The newest socket. */

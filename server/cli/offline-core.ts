@@ -1,0 +1,39 @@
+import { systemClock } from '../clock.ts'
+import { loadConfig } from '../config/load.ts'
+import { Config } from '../config/store.ts'
+import { Core } from '../gateway/core.ts'
+import { prepareDevProfile } from '../gateway/dev-profile.ts'
+import { silentLog } from '../log.ts'
+
+/**
+ * Runs something in a core without listeners, as a server with this configuration would have it; without a configuration that
+ * of the development profile.
+ *
+ * @param argv `[file] [--directive value ...]`
+ * @throws RespcastError The configuration cannot be used.
+ */
+export async function withOfflineCore<T>(
+  argv: readonly string[],
+  run: (core: Core) => T | Promise<T>,
+): Promise<T> {
+  const input = { env: process.env, cwd: process.cwd() }
+  let loaded = loadConfig({ ...input, argv })
+  if (!loaded.isConfigured) {
+    loaded = loadConfig({ ...input, argv: prepareDevProfile(input.cwd).argv })
+  }
+  const core = new Core({
+    config: new Config(loaded),
+    clock: systemClock,
+    log: silentLog(),
+    fetch: (url, init) => fetch(url, init),
+    random: Math.random,
+    atEndOfTurn: () => {},
+    shutdown: () => {},
+  })
+  try {
+    await core.start({ readOnly: true })
+    return await run(core)
+  } finally {
+    core.stop()
+  }
+}

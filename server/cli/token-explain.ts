@@ -1,0 +1,44 @@
+import type { Core } from '../gateway/core.ts'
+import { ArgumentList } from '../resp/request.ts'
+import type { Explanation } from '../token/explain.ts'
+import type { Question } from '../token/explain-question.ts'
+import { fromByteString, toByteString } from '../token/text.ts'
+
+/** The lines of an explanation, in the order in which TOKEN EXPLAIN answers them. */
+const FIELDS = [
+  'user',
+  'issuer',
+  'grant',
+  'role',
+  'rule',
+  'source',
+  'ceiling',
+  'revocation',
+  'fix',
+] as const
+
+/**
+ * Reads a command line that is to be explained.
+ *
+ * @returns What to ask, or a sentence that says what is wrong.
+ */
+export function questionOf(core: Core, words: readonly string[]): Question | string {
+  const request = ArgumentList.of(...words.map(toByteString))
+  const command = core.services.table.find(request)
+  if (command === undefined) return `there is no command '${words[0] ?? ''}'`
+  const { channels, keys, name } = command.spec
+  if (channels !== undefined && channels.kind !== 'none' && request.count <= channels.first) {
+    return `${name} needs a channel`
+  }
+  return { entry: command.acl, request, channels, keys }
+}
+
+/** An explanation for people: one line for each field that applies. */
+export function explanationText(explanation: Explanation): string {
+  const lines = [['allowed', explanation.allowed ? 'yes' : 'no']]
+  for (const field of FIELDS) {
+    const value = explanation[field]
+    if (value !== undefined) lines.push([field, fromByteString(value)])
+  }
+  return lines.map(([name = '', value = '']) => `${name.padEnd(10)} ${value}\n`).join('')
+}

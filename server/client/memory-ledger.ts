@@ -1,0 +1,80 @@
+import type { Client } from './client.ts'
+import { clientMemory } from './memory.ts'
+
+/** Clients below this size are one class; above it each class is twice the one before. */
+const SMALLEST_CLASS_BYTES = 32_768
+
+/** Bytes of the largest class and beyond: 2^(15 + 18), 8 GiB. */
+const CLASSES = 19
+
+interface Account {
+  bytes: number
+  /** Index into the classes; undefined for a client that may not be evicted. */
+  size: number | undefined
+}
+
+/**
+ * How much memory clients hold together, and who the biggest are (`maxmemory-clients`).
+ *
+ * A client is looked at when something was sent to it, and all of them now and then; a look costs the same however
+ * many there are. Clients are kept by powers of two, so that the biggest is found without sorting.
+ */
+export class MemoryLedger {
+  readonly #accounts = new Map<Client, Account>()
+  readonly #classes: Set<Client>[] = Array.from({ length: CLASSES }, () => new Set())
+  #total = 0
+
+  /** Bytes of all clients as of the last look at each. */
+  get total(): number {
+    return this.#total
+  }
+
+  /** Measures a client. */
+  note(client: Client): void {
+    if (client.closed) return
+    const bytes = clientMemory(client)
+    const size = client.noEvict ? undefined : classOf(bytes)
+    const account = this.#accounts.get(client)
+    if (!account) {
+      this.#accounts.set(client, { bytes, size })
+      this.#total += bytes
+      if (size !== undefined) this.#classes[size]?.add(client)
+      return
+    }
+    this.#total += bytes - account.bytes
+    account.bytes = bytes
+    if (account.size === size) return
+    if (account.size !== undefined) this.#classes[account.size]?.delete(client)
+    if (size !== undefined) this.#classes[size]?.add(client)
+    account.size = size
+  }
+
+  /** Forgets a client that is gone. */
+  forget(client: Client): void {
+    const account = this.#accounts.get(client)
+    if (!account) return
+    this.#total -= account.bytes
+    if (account.size !== undefined) this.#classes[account.size]?.delete(client)
+    this.#accounts.delete(client)
+  }
+
+  /** Forgets all clients. */
+  clear(): void {
+    this.#accounts.clear()
+    for (const clients of this.#classes) clients.clear()
+    this.#total = 0
+  }
+
+  /** A client of the largest size class; undefined where none may be evicted. */
+  biggest(): Client | undefined {
+    for (let size = CLASSES - 1; size >= 0; size--) {
+      for (const client of this.#classes[size] as Set<Client>) return client
+    }
+    return undefined
+  }
+}
+
+function classOf(bytes: number): number {
+  if (bytes <= SMALLEST_CLASS_BYTES) return 0
+  return Math.min(CLASSES - 1, Math.ceil(Math.log2(bytes / SMALLEST_CLASS_BYTES)))
+}
