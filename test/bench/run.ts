@@ -1,0 +1,184 @@
+/**
+ * Measures this server beside others: one server at a time on one core, the load on another, in turns, several rounds.
+ *
+ * `npm run bench [-- --rounds N --only TEXT --json FILE]`. Servers that are not installed are left out. Quote ratios: they
+ * hold where absolute figures of a shared machine do not.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { SCENARIOS, type Contender, type Measure, type Scenario } from './scenarios.ts'
+import {
+  benchToken,
+  isInstalled,
+  LOAD_CPU,
+  startNats,
+  startRedis,
+  startRespcast,
+  type BenchServer,
+} from './servers.ts'
+
+const PORTS = { respcast: 7410, http: 7480, valkey: 7420, redis: 7430, nats: 7440, natsWs: 7441 }
+
+/** What the load generator prints. */
+interface LoadResult {
+  readonly published: number
+  readonly deliveries: number
+  readonly payload: number
+  readonly server_cpu_s: number
+  readonly connect_s: number
+  readonly subs: number
+  readonly kb_per_connection: number
+  readonly latency_us?: { readonly p50: number; readonly p99: number; readonly p999: number }
+}
+
+/** All figures of one scenario: by contender, one a round. */
+type Figures = Map<Contender, number[]>
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: '' },
+    json: { type: 'string', default: '' },
+  },
+})
+
+function buildLoad(): string {
+  const binary = join(mkdtempSync(join(tmpdir(), 'fanbench-')), 'fanbench')
+  const source = join(import.meta.dirname, 'fanbench.c')
+  const { status, stderr } = spawnSync('cc', ['-O2', '-o', binary, source])
+  if (status !== 0) throw new Error(`cannot build the load generator: ${stderr.toString()}`)
+  return binary
+}
+
+async function startFor(contender: Contender): Promise<BenchServer> {
+  switch (contender) {
+    case 'respcast tcp':
+    case 'respcast ws':
+      return startRespcast(PORTS.respcast, PORTS.http)
+    case 'valkey':
+      return startRedis('valkey-server', PORTS.valkey)
+    case 'redis':
+      return startRedis('redis-server', PORTS.redis)
+    case 'nats ws':
+      return startNats(PORTS.nats, PORTS.natsWs)
+  }
+}
+
+const PROGRAMS: Partial<Record<Contender, string>> = {
+  valkey: 'valkey-server',
+  redis: 'redis-server',
+  'nats ws': 'nats-server',
+}
+
+function isAvailable(contender: Contender): boolean {
+  const program = PROGRAMS[contender]
+  return program === undefined || isInstalled(program)
+}
+
+function runLoad(
+  binary: string,
+  contender: Contender,
+  server: BenchServer,
+  load: readonly string[],
+  token: string,
+): LoadResult | undefined {
+  const speaks =
+    contender === 'respcast ws'
+      ? ['--proto', 'ws', '--port', String(server.httpPort), '--path', '/ws', '--token', token]
+      : contender === 'nats ws'
+        ? ['--proto', 'natsws', '--port', String(server.port)]
+        : ['--proto', 'resp3', '--port', String(server.port)]
+  const args = ['-c', LOAD_CPU, binary, ...speaks, '--pid', String(server.pid), ...load]
+  const { stdout, stderr } = spawnSync('taskset', args, { timeout: 120_000 })
+  const line = stdout.toString().trim()
+  if (line.startsWith('{')) return JSON.parse(line) as LoadResult
+  process.stderr.write(`  ${contender}: ${stderr.toString().trim() || 'no result'}\n`)
+  return undefined
+}
+
+/** The figure of one run; for CPU time the server's, in seconds. */
+function figureOf(result: LoadResult, measure: Measure): number {
+  const cpu = Math.max(result.server_cpu_s, 0.01)
+  switch (measure) {
+    case 'deliveries':
+      return result.deliveries / cpu
+    case 'publishes':
+      return result.published / cpu
+    case 'bytes':
+      return (result.deliveries * result.payload) / cpu
+    case 'p99':
+      return result.latency_us?.p99 ?? Number.NaN
+    case 'memory':
+      return result.kb_per_connection
+    case 'connects':
+      return result.subs / result.connect_s
+  }
+}
+
+/** Loads that bring the code to speed before it is measured; servers in C need none, and get the same. */
+const WARM_UP = ['--subs', '50', '--pipeline', '64', '--messages', '60000']
+
+async function measure(
+  binary: string,
+  scenario: Scenario,
+  rounds: number,
+  token: string,
+): Promise<Figures> {
+  const figures: Figures = new Map()
+  for (let round = 0; round < rounds; round++) {
+    for (const contender of scenario.against) {
+      if (!isAvailable(contender)) continue
+      const server = await startFor(contender)
+      try {
+        if (scenario.measure !== 'memory') runLoad(binary, contender, server, WARM_UP, token)
+        const result = runLoad(binary, contender, server, scenario.load, token)
+        const known = figures.get(contender) ?? []
+        figures.set(contender, result ? [...known, figureOf(result, scenario.measure)] : known)
+      } finally {
+        await server.stop()
+      }
+    }
+  }
+  return figures
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+function format(value: number, kind: Measure): string {
+  if (Number.isNaN(value)) return '-'
+  if (kind === 'memory' || kind === 'p99') return value.toFixed(1)
+  if (kind === 'bytes') return `${(value / 1e6).toFixed(0)} MB`
+  return value >= 1e6 ? `${(value / 1e6).toFixed(2)} M` : `${(value / 1e3).toFixed(0)} k`
+}
+
+function row(scenario: Scenario, figures: Figures): string {
+  const own = median(figures.get('respcast tcp') ?? figures.get('respcast ws') ?? [])
+  const cells = [...figures].map(([contender, values]) => {
+    const value = median(values)
+    const isOwn = contender === 'respcast tcp' || figures.size === 1
+    const ratio = isOwn ? '' : ` (ours ${(own / value).toFixed(2)}x)`
+    return `${contender} ${format(value, scenario.measure)}${ratio}`
+  })
+  return `${scenario.name.padEnd(46)} ${cells.join('   ')}`
+}
+
+const rounds = Number(options.rounds)
+const binary = buildLoad()
+const token = await benchToken()
+const results: Record<string, Record<string, readonly number[]>> = {}
+process.stdout.write(
+  'Medians; deliveries, publishes and bytes per second of the server’s CPU time; the load on another core.\n',
+)
+for (const scenario of SCENARIOS) {
+  if (!scenario.name.includes(options.only)) continue
+  const figures = await measure(binary, scenario, rounds, token)
+  results[scenario.name] = Object.fromEntries(figures)
+  process.stdout.write(`${row(scenario, figures)}\n`)
+}
+if (options.json !== '') writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`)

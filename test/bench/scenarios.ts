@@ -1,0 +1,100 @@
+/** What a run is judged by. */
+export type Measure = 'deliveries' | 'publishes' | 'bytes' | 'p99' | 'memory' | 'connects'
+
+/** One row of the table. */
+export interface Scenario {
+  readonly name: string
+  /** Arguments for the load, but protocol, port, process and token. */
+  readonly load: readonly string[]
+  /** Whom it is run against. */
+  readonly against: readonly Contender[]
+  readonly measure: Measure
+}
+
+/** A server and how it is spoken to. */
+export type Contender = 'respcast tcp' | 'respcast ws' | 'valkey' | 'redis' | 'nats ws'
+
+const RESP: readonly Contender[] = ['respcast tcp', 'valkey', 'redis']
+const ALL: readonly Contender[] = ['respcast tcp', 'respcast ws', 'valkey', 'redis', 'nats ws']
+
+function fanOut(subscribers: number, pipeline: number, messages: number): Scenario {
+  return {
+    name: `1 -> ${subscribers}, pipeline ${pipeline}`,
+    load: ['--subs', subscribers, '--pipeline', pipeline, '--messages', messages].map(String),
+    against: ALL,
+    measure: 'deliveries',
+  }
+}
+
+/** The rows, in the order of the table. Loads are sized to take a second or so each. */
+export const SCENARIOS: readonly Scenario[] = [
+  fanOut(50, 1, 12_000),
+  fanOut(50, 16, 60_000),
+  fanOut(50, 256, 200_000),
+  fanOut(500, 1, 1_500),
+  fanOut(500, 16, 10_000),
+  fanOut(500, 256, 40_000),
+  fanOut(5_000, 1, 120),
+  fanOut(5_000, 16, 1_000),
+  fanOut(5_000, 256, 4_000),
+  {
+    name: '16 publishers, pipeline 1, 500 subscribers',
+    load: ['--subs', '500', '--pipeline', '1', '--publishers', '16', '--messages', '6000'],
+    against: RESP,
+    measure: 'deliveries',
+  },
+  {
+    name: '1,000 channels x 1 subscriber, 8 publishers',
+    load: '--subs 1000 --channels 1000 --publishers 8 --pipeline 16 --messages 200000'.split(' '),
+    against: RESP,
+    measure: 'deliveries',
+  },
+  {
+    name: 'no subscriber, pipeline 16',
+    load: ['--subs', '0', '--pipeline', '16', '--messages', '800000'],
+    against: RESP,
+    measure: 'publishes',
+  },
+  {
+    name: 'no subscriber, pipeline 256',
+    load: ['--subs', '0', '--pipeline', '256', '--messages', '2000000'],
+    against: RESP,
+    measure: 'publishes',
+  },
+  {
+    name: '10,000 idle patterns, pipeline 16',
+    load: ['--subs', '0', '--pattern', '10000', '--pipeline', '16', '--messages', '20000'],
+    against: ['respcast tcp', 'valkey'],
+    measure: 'publishes',
+  },
+  {
+    name: '16 KiB payload, 50 subscribers',
+    load: '--subs 50 --payload 16384 --pipeline 16 --messages 8000'.split(' '),
+    against: RESP,
+    measure: 'bytes',
+  },
+  {
+    name: '1 MiB payload, 50 subscribers',
+    load: '--subs 50 --payload 1048576 --pipeline 2 --messages 120'.split(' '),
+    against: RESP,
+    measure: 'bytes',
+  },
+  {
+    name: '1,000 msg/s x 50, latency p99 (us)',
+    load: '--subs 50 --rate 1000 --seconds 5'.split(' '),
+    against: RESP,
+    measure: 'p99',
+  },
+  {
+    name: '10,000 idle connections (kB each)',
+    load: '--subs 10000 --channels 10000 --pipeline 1 --messages 1'.split(' '),
+    against: ['respcast tcp', 'respcast ws', 'valkey'],
+    measure: 'memory',
+  },
+  {
+    name: 'connects with a token per second',
+    load: '--subs 5000 --pipeline 1 --messages 1'.split(' '),
+    against: ['respcast ws'],
+    measure: 'connects',
+  },
+]
