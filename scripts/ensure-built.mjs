@@ -11,6 +11,11 @@ const OUTPUTS = [
     script: 'build:page',
     sources: ['web/playground', 'web/client', 'shared'],
   },
+  {
+    file: 'dist/console/index.html',
+    script: 'build:console',
+    sources: ['web/console', 'web/client', 'shared'],
+  },
 ]
 
 /** The latest change in a folder, in ms since 1970. */

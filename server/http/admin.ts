@@ -1,10 +1,12 @@
+import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../gateway/core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
+import { builtFolder } from './built-folder.ts'
 import { createHttpServer } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
-/** The administrators' listener: health for orchestrators, and a WebSocket on which ACL users log in by password. */
+/** The administrators' listener: the console, health for orchestrators, and a WebSocket on which ACL users log in by password. */
 export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<FastifyInstance> {
   const app = createHttpServer(core, undefined)
   app.addHook('onRequest', (request, reply, done) => {
@@ -18,12 +20,12 @@ export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<
       .code(problems.length === 0 ? 200 : 503)
       .send({ status: problems.length === 0 ? 'ready' : 'not ready', problems })
   })
-  await openWebSocketRoute(app, {
-    core,
-    keepAlive,
-    listener: 'admin',
-    path: core.config.text('ws-path'),
-  })
+  const webSocketPath = core.config.text('ws-path')
+  // What the console has to know before it can ask by command.
+  app.get('/console.json', (_request, reply) => reply.send({ webSocketPath }))
+  await openWebSocketRoute(app, { core, keepAlive, listener: 'admin', path: webSocketPath })
+  const page = builtFolder('console')
+  if (page !== undefined) await app.register(fastifyStatic, { root: page, prefix: '/' })
   return app
 }
 

@@ -1,10 +1,10 @@
 import { escapeGlob } from '../../shared/glob.ts'
-import type { Denial } from '../acl/check.ts'
 import type { User } from '../acl/user.ts'
 import {
   aboutChannel,
   allows,
   channelsOf,
+  deniedByCeiling,
   deniedByUser,
   type Question,
 } from './explain-question.ts'
@@ -13,17 +13,29 @@ import type { CompiledGrant } from './grants.ts'
 import { mayNameRole } from './issuer.ts'
 import { CHANNEL_COMMANDS, PUBLISH_RULES, SUBSCRIBE_RULES } from './token-commands.ts'
 
-/** What to do where a ceiling refuses a login, or a command. */
-export function fixForCeiling(
-  ceiling: User,
-  denial: Denial | undefined,
-  question?: Question,
-): string {
-  const start = `ACL SETUSER ${ceiling.name}`
-  if (denial === undefined || question === undefined) return `${start} on`
-  return denial.reason === 'channel'
-    ? `${start} ${channelRule(denial.object, question)}`
-    : `${start} +${question.entry.name}`
+/** What to do where a ceiling is off, so that nobody logs in under it. */
+export function fixForOff(ceiling: User): string {
+  return `ACL SETUSER ${ceiling.name} on`
+}
+
+/** What to do where a ceiling refuses a command: what its root permissions lack for all of it. */
+export function fixForCeiling(ceiling: User, question: Question): string {
+  const root = { ...ceiling, selectors: ceiling.selectors.slice(0, 1) }
+  const names = channelsOf(question)
+  const lacksCommand = deniedByCeiling(root, question)?.reason === 'command'
+  const holder = lacksCommand ? withCommand(root) : root
+  const lacking = names.filter((name) => deniedByCeiling(holder, aboutChannel(question, name)))
+  const rules = [
+    ...(lacksCommand ? [`+${question.entry.name}`] : []),
+    ...channelRules(lacking, question),
+  ]
+  return `ACL SETUSER ${ceiling.name} ${rules.join(' ')}`
+}
+
+/** The same channels under every command. */
+function withCommand(user: User): User {
+  const selectors = user.selectors.map((one) => ({ ...one, allowed: one.allowed.map(() => ~0) }))
+  return { ...user, selectors }
 }
 
 /** What to do where the token itself denies a channel. */
@@ -68,7 +80,7 @@ export function fixForGrant(subject: ExplainedGrant, question: Question): string
   const role = stored ?? named[0]
   if (role === undefined) return claimLine(grant, question, lacking)
   const rules = question.channels?.kind === 'publish' ? PUBLISH_RULES : SUBSCRIBE_RULES
-  const channels = lacking.map((name) => channelRule(name, question)).join(' ')
+  const channels = channelRules(lacking, question).join(' ')
   const start = `ACL SETUSER role:${role}${stored === undefined ? ' off resetchannels' : ''}`
   return `${start} (resetchannels ${rules.join(' ')} ${channels})`
 }
@@ -77,6 +89,12 @@ export function fixForGrant(subject: ExplainedGrant, question: Question): string
 function boundLine({ token }: CompiledGrant, role: string): string {
   const { alias, roles } = token.issuer
   return `issuer ${alias} roles ${[...(roles ?? []), role].join(' ')}`
+}
+
+/** The rules that allow channels or patterns. Behind `&*` the ACL takes no other. */
+function channelRules(names: readonly string[], question: Question): readonly string[] {
+  const rules = names.map((name) => channelRule(name, question))
+  return rules.includes('&*') ? ['&*'] : rules
 }
 
 /** The rule that allows one channel, or the one pattern. */

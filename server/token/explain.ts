@@ -1,6 +1,6 @@
 import { describeUser } from '../acl/describe.ts'
 import type { Selector } from '../acl/user.ts'
-import { fixForCeiling, fixForDeny, fixForGrant, fixForRoles } from './explain-fix.ts'
+import { fixForCeiling, fixForDeny, fixForGrant, fixForOff, fixForRoles } from './explain-fix.ts'
 import {
   allows,
   channelsOf,
@@ -64,7 +64,7 @@ export function explain(subject: ExplainedGrant, question: Question | undefined)
   const bounds = joined(ceilings.map(({ name }) => name))
   if (revocation !== undefined) return revoked(known, revocation)
   const off = subject.isLive ? undefined : ceilings.find(({ enabled }) => !enabled)
-  if (off !== undefined) return { ...known, ceiling: off.name, fix: fixForCeiling(off, undefined) }
+  if (off !== undefined) return { ...known, ceiling: off.name, fix: fixForOff(off) }
   if (question === undefined) {
     const role = joined(grant.roles)
     return { ...known, allowed: true, role, ceiling: bounds, fix: fixForRoles(subject) }
@@ -89,9 +89,8 @@ function explainCommand(
     return { ...known, rule: `deny ${rule}`, source: 'claim', fix: fixForDeny(rule) }
   }
   for (const ceiling of ceilings) {
-    const denial = deniedByCeiling(ceiling, question)
-    if (denial === undefined) continue
-    return { ...known, ceiling: ceiling.name, fix: fixForCeiling(ceiling, denial, question) }
+    if (deniedByCeiling(ceiling, question) === undefined) continue
+    return { ...known, ceiling: ceiling.name, fix: fixForCeiling(ceiling, question) }
   }
   const decider = grant.user.selectors.find((selector) => allows(grant.user, selector, question))
   if (decider === undefined) return { ...known, fix: fixForGrant(subject, question) }

@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../server/clock.ts'
 import { loadConfig } from '../../server/config/load.ts'
-import { mintToken, type TokenRequest } from '../../server/token/mint.ts'
-import type { RawClient, RawWebSocket } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
 import { ask } from './support/ask.ts'
 import {
   assertPong,
@@ -16,77 +11,27 @@ import {
   push,
   takeAccepted,
 } from './support/opened.ts'
+import {
+  DEFAULT_USER,
+  folderWith,
+  fromShop,
+  ISSUER_GONE,
+  joined,
+  SHOP,
+  SHOP_SECRET,
+  shopLines,
+  shopServer,
+  shopSession,
+  subscribe,
+} from './support/shop.ts'
 
 const open = opener()
 
-const SHOP = 'https://shop.test'
-const SHOP_SECRET = 'the-secret-of-the-shop-is-long-enough'
-const DEFAULT_USER = ['default', 'on', 'nopass', '~*', '&*', '+@all']
-const ISSUER_GONE = { code: 4403, reason: 'revoked||the issuer of the token was changed' }
-
-/** A folder with files, gone when the test is over. */
-function folderWith(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'respcast-issuers-'))
-  open.onEnd(() => rmSync(folder, { recursive: true, force: true }))
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  return folder
-}
-
-/** The lines of the issuer `shop`, each without the word `issuer`. */
-function shopLines(folder: string, ...more: string[][]): string[][] {
-  return [
-    ['shop', 'issuer', SHOP],
-    ['shop', 'audience', 'shop'],
-    ['shop', 'secret-file', join(folder, 'secret')],
-    ...more,
-  ]
-}
-
-function fromShop(
-  sub: string,
-  grants: TokenRequest['grants'],
-  secret = SHOP_SECRET,
-  more: Partial<TokenRequest> = {},
-): Promise<string> {
-  const request = { iss: SHOP, aud: 'shop', sub, claim: 'respcast', lifetimeSeconds: 600 }
-  return mintToken(Buffer.from(secret), { ...request, grants, ...more }, systemClock)
-}
-
-async function shopServer(
-  more: string[][] = [],
-  users: string[][] = [],
-): Promise<{ server: TestServer; folder: string; admin: RawClient }> {
-  const folder = folderWith({ secret: SHOP_SECRET })
-  const server = await open.server({
-    directives: { issuer: shopLines(folder, ...more), user: [DEFAULT_USER, ...users] },
-  })
-  return { server, folder, admin: await open.tcp(server, 3) }
-}
-
-async function shopSession(
-  server: TestServer,
-  sub: string,
-  grants: TokenRequest['grants'],
-): Promise<RawWebSocket> {
-  const client = await open.webSocket(server, { token: await fromShop(sub, grants) })
-  await takeAccepted(client, `jwt@shop:${sub}`)
-  return client
-}
-
-async function subscribe(client: RawClient, channel: string): Promise<void> {
-  client.command('SUBSCRIBE', channel)
-  await assertReads(client, push(3, 'subscribe', channel, 1))
-}
-
-/** All issuer lines as CONFIG SET takes them. */
-const joined = (lines: readonly (readonly string[])[]): string =>
-  lines.map((words) => words.join(' ')).join('\n')
-
 describe('two issuers on one server', () => {
   test('have users of their own with the same subject, and neither takes over the session of the other', async () => {
-    const { server } = await shopServer()
+    const { server } = await shopServer(open)
     const own = await open.session(server, '42', { channels: ['a'] })
-    const other = await shopSession(server, '42', { channels: ['a'] })
+    const other = await shopSession(open, server, '42', { channels: ['a'] })
     expect(await ask(own, 'ACL', 'WHOAMI')).toBe('jwt:42')
     expect(await ask(other, 'ACL', 'WHOAMI')).toBe('jwt@shop:42')
     await subscribe(own, 'a')
@@ -99,7 +44,7 @@ describe('two issuers on one server', () => {
   })
 
   test('a subject that spells the name of another issuer is a name of its own', async () => {
-    const { server, admin } = await shopServer()
+    const { server, admin } = await shopServer(open)
     const sly = await open.session(server, '@shop:42', { channels: ['a'] })
     expect(await ask(sly, 'ACL', 'WHOAMI')).toBe('jwt:@shop:42')
     await assertReply(admin, ['ACL', 'SETUSER', 'jwt@shop:42', 'resetchannels'], '+OK\r\n')
@@ -107,9 +52,9 @@ describe('two issuers on one server', () => {
   })
 
   test('CLIENT LIST and the filters of CLIENT KILL tell them apart', async () => {
-    const { server, admin } = await shopServer()
+    const { server, admin } = await shopServer(open)
     const own = await open.session(server, '42', {})
-    const other = await shopSession(server, '42', {})
+    const other = await shopSession(open, server, '42', {})
     expect(await ask(admin, 'CLIENT', 'KILL', 'JWT-ISS', SHOP)).toBe(1)
     await other.closed
     await assertPong(own)
@@ -120,8 +65,8 @@ describe('the bounds of an issuer', () => {
   const ROLE = ['role:member', 'off', 'resetchannels', '+subscribe', '&members']
 
   test('a role that it may not name grants nothing, and one that it may name all it has', async () => {
-    const { server, admin, folder } = await shopServer([], [ROLE])
-    const client = await shopSession(server, '1', { roles: ['member'], channels: ['a'] })
+    const { server, admin, folder } = await shopServer(open, [], [ROLE])
+    const client = await shopSession(open, server, '1', { roles: ['member'], channels: ['a'] })
     await assertReply(
       client,
       ['SUBSCRIBE', 'members'],
@@ -135,9 +80,9 @@ describe('the bounds of an issuer', () => {
   })
 
   test('taking a role away closes the sessions that hold something by it, and no other', async () => {
-    const { server, admin, folder } = await shopServer([['shop', 'roles', 'member']], [ROLE])
-    const holds = await shopSession(server, '1', { roles: ['member'] })
-    const idle = await shopSession(server, '2', { roles: ['member'] })
+    const { server, admin, folder } = await shopServer(open, [['shop', 'roles', 'member']], [ROLE])
+    const holds = await shopSession(open, server, '1', { roles: ['member'] })
+    const idle = await shopSession(open, server, '2', { roles: ['member'] })
     await subscribe(holds, 'members')
     await assertReply(admin, ['CONFIG', 'SET', 'issuer', joined(shopLines(folder))], '+OK\r\n')
     await assertReads(holds, push(3, 'token', 'revoked', 'members', 'permissions changed'))
@@ -154,8 +99,8 @@ describe('the bounds of an issuer', () => {
 
   test('its ceiling bounds all its sessions, and an edit is felt by them before the editor reads +OK', async () => {
     const ceiling = ['partners', 'on', '+@all', 'resetchannels', '&shop:*']
-    const { server, admin } = await shopServer([['shop', 'ceiling', 'partners']], [ceiling])
-    const client = await shopSession(server, '1', { channels: ['*'] })
+    const { server, admin } = await shopServer(open, [['shop', 'ceiling', 'partners']], [ceiling])
+    const client = await shopSession(open, server, '1', { channels: ['*'] })
     const own = await open.session(server, '1', { channels: ['*'] })
     await assertReply(
       client,
@@ -173,8 +118,8 @@ describe('the bounds of an issuer', () => {
 
   test('a ceiling that is off lets nobody in, and one that is deleted cuts who is there', async () => {
     const ceiling = ['partners', 'on', '+@all', 'allchannels']
-    const { server, admin } = await shopServer([['shop', 'ceiling', 'partners']], [ceiling])
-    const client = await shopSession(server, '1', {})
+    const { server, admin } = await shopServer(open, [['shop', 'ceiling', 'partners']], [ceiling])
+    const client = await shopSession(open, server, '1', {})
     await assertReply(admin, ['ACL', 'SETUSER', 'partners', 'off'], '+OK\r\n')
     const late = await open.webSocket(server, { token: await fromShop('2', {}) })
     expect(await late.closed).toMatchObject({
@@ -192,7 +137,7 @@ describe('the bounds of an issuer', () => {
   })
 
   test('a ceiling that nobody made keeps the server from starting', async () => {
-    await expect(shopServer([['shop', 'ceiling', 'nobody']])).rejects.toThrow(
+    await expect(shopServer(open, [['shop', 'ceiling', 'nobody']])).rejects.toThrow(
       "issuer shop ceiling: there is no ACL user 'nobody'. Make it first.",
     )
   })
@@ -200,7 +145,7 @@ describe('the bounds of an issuer', () => {
 
 describe('CONFIG SET of issuers', () => {
   test('lets a new issuer in, and takes it away with its sessions', async () => {
-    const folder = folderWith({ secret: SHOP_SECRET })
+    const folder = folderWith(open, { secret: SHOP_SECRET })
     const server = await open.server({ directives: { user: [DEFAULT_USER] } })
     const admin = await open.tcp(server, 3)
     const token = await fromShop('1', { channels: ['a'] })
@@ -208,7 +153,7 @@ describe('CONFIG SET of issuers', () => {
     await assertReply(tcp, ['AUTH', 'jwt', token], '-WRONGPASS invalid token\r\n')
     await assertReply(admin, ['CONFIG', 'SET', 'issuer', joined(shopLines(folder))], '+OK\r\n')
     await assertReply(tcp, ['AUTH', 'jwt', token], '+OK\r\n')
-    const webSocket = await shopSession(server, '1', { channels: ['a'] })
+    const webSocket = await shopSession(open, server, '1', { channels: ['a'] })
     const own = await open.session(server, '1', { channels: ['a'] })
     await subscribe(webSocket, 'a')
     await assertReply(admin, ['CONFIG', 'SET', 'issuer', ''], '+OK\r\n')
@@ -258,20 +203,20 @@ describe('CONFIG SET of issuers', () => {
       "issuer x ceiling: there is no ACL user 'nobody'. Make it first.",
     ],
   ])('is refused with its reason and changes nothing: %s', async (_name, lines, reason) => {
-    const { server, admin } = await shopServer()
-    const client = await shopSession(server, '1', {})
+    const { server, admin } = await shopServer(open)
+    const client = await shopSession(open, server, '1', {})
     const before = await ask(admin, 'CONFIG', 'GET', 'issuer')
     expect(await ask(admin, 'CONFIG', 'SET', 'issuer', lines)).toBe(
       `-ERR CONFIG SET failed (possibly related to argument 'issuer') - ${reason}`,
     )
     expect(await ask(admin, 'CONFIG', 'GET', 'issuer')).toEqual(before)
     await assertPong(client)
-    await shopSession(server, '2', {})
+    await shopSession(open, server, '2', {})
   })
 
   test('is refused together with what is bad beside it', async () => {
-    const { server, admin } = await shopServer()
-    const client = await shopSession(server, '1', {})
+    const { server, admin } = await shopServer(open)
+    const client = await shopSession(open, server, '1', {})
     const reply = await ask(admin, 'CONFIG', 'SET', 'issuer', '', 'jwt-leeway', '9999')
     expect(reply).toBe(
       "-ERR CONFIG SET failed (possibly related to argument 'issuer') - jwt-leeway must be 0 to 300 seconds",
@@ -280,7 +225,7 @@ describe('CONFIG SET of issuers', () => {
   })
 
   test('ends a login at once that was verified a moment before its issuer went', async () => {
-    const { server } = await shopServer()
+    const { server } = await shopServer(open)
     const { clients, tokens } = server.core.services
     const raw = await open.tcp(server, 3)
     const client = clients.get(Number(await ask(raw, 'CLIENT', 'ID')))
@@ -294,15 +239,15 @@ describe('CONFIG SET of issuers', () => {
   })
 
   test('of other directives does not read key files again', async () => {
-    const { admin, folder } = await shopServer()
+    const { admin, folder } = await shopServer(open)
     rmSync(join(folder, 'secret'))
     await assertReply(admin, ['CONFIG', 'SET', 'timeout', '7'], '+OK\r\n')
     expect(await ask(admin, 'CONFIG', 'SET', 'jwt-leeway', '7')).toMatch(/secret: cannot be read/)
   })
 
   test('rotates a secret: with the old one named sessions stay, without it they are cut', async () => {
-    const { server, admin, folder } = await shopServer()
-    const client = await shopSession(server, '1', {})
+    const { server, admin, folder } = await shopServer(open)
+    const client = await shopSession(open, server, '1', {})
     const [newer, newest] = ['n', 'x'].map((letter) => letter.repeat(32)) as [string, string]
     writeFileSync(join(folder, 'old'), SHOP_SECRET)
     writeFileSync(join(folder, 'secret'), newer)
@@ -314,7 +259,7 @@ describe('CONFIG SET of issuers', () => {
     )
     await assertReply(admin, ['CONFIG', 'SET', 'issuer', joined(rotating)], '+OK\r\n')
     await assertPong(client)
-    await shopSession(server, '2', {})
+    await shopSession(open, server, '2', {})
     const fresh = await open.webSocket(server, { token: await fromShop('3', {}, newer) })
     await takeAccepted(fresh, 'jwt@shop:3')
     writeFileSync(join(folder, 'secret'), newest)
@@ -324,58 +269,9 @@ describe('CONFIG SET of issuers', () => {
   })
 })
 
-describe('claims of other shapes', () => {
-  async function login(
-    format: string[][],
-    claims: Record<string, unknown>,
-    users: string[][] = [],
-  ) {
-    const { server } = await shopServer(format, users)
-    const client = await open.tcp(server, 3)
-    const token = await fromShop('1', {}, SHOP_SECRET, { claims })
-    return { client, reply: await ask(client, 'AUTH', 'jwt', token) }
-  }
-
-  test('a scope string', async () => {
-    const { client, reply } = await login([['shop', 'claims-format', 'scope']], {
-      scope: 'openid subscribe:news:* publish:chat:1',
-    })
-    expect(reply).toBe('OK')
-    expect(await ask(client, 'TOKEN', 'WHY', 'subscribe', 'news:1')).toBe('ok')
-    expect(await ask(client, 'TOKEN', 'WHY', 'publish', 'news:1')).toBe('channel')
-    expect(await ask(client, 'PUBLISH', 'chat:1', 'm')).toBe(0)
-  })
-
-  test('authorization_details', async () => {
-    const { client } = await login([['shop', 'claims-format', 'authorization-details']], {
-      authorization_details: [{ type: 'respcast', actions: ['publish'], channels: ['a'] }],
-    })
-    expect(await ask(client, 'PUBLISH', 'a', 'm')).toBe(0)
-    expect(await ask(client, 'TOKEN', 'WHY', 'subscribe', 'a')).toBe('command')
-  })
-
-  test('groups that stand for roles', async () => {
-    const { client } = await login(
-      [
-        ['shop', 'claims-format', 'groups'],
-        ['shop', 'roles', 'member'],
-        ['shop', 'group-role', 'staff', 'member'],
-      ],
-      { groups: ['everyone', 'staff'] },
-      [['role:member', 'off', 'resetchannels', '+subscribe', '&members']],
-    )
-    expect(await ask(client, 'TOKEN', 'WHY', 'subscribe', 'members')).toBe('ok')
-  })
-
-  test('one that is malformed does not log in', async () => {
-    const { reply } = await login([['shop', 'claims-format', 'scope']], { scope: ['subscribe:a'] })
-    expect(reply).toBe('-WRONGPASS invalid token')
-  })
-})
-
 describe('a configuration that is read again', () => {
   test('puts issuers of the file in force and takes those away that are gone, in one step', async () => {
-    const folder = folderWith({ secret: SHOP_SECRET })
+    const folder = folderWith(open, { secret: SHOP_SECRET })
     const server = await open.server({ issuer: false, directives: { user: [DEFAULT_USER] } })
     const file = join(folder, 'respcast.conf')
     const base = `bind 127.0.0.1\ndir ${server.dir}\nport 0\nhttp-port 0\nadmin-port 0\nuser ${DEFAULT_USER.join(' ')}\n`
@@ -386,7 +282,7 @@ describe('a configuration that is read again', () => {
       return config.reload(loadConfig({ argv: [file], env: {}, cwd: folder }))
     }
     expect(reload(lines.join(''))).toEqual({ changed: ['issuer'], atNextStart: [] })
-    const client = await shopSession(server, '1', {})
+    const client = await shopSession(open, server, '1', {})
     expect(reload('issuer shop audience shop\n')).toMatch(/^issuer: issuer shop \*: no key source/)
     await assertPong(client)
     writeFileSync(join(folder, 'secret'), 'x'.repeat(32))

@@ -1,41 +1,74 @@
 import { utf8Bytes } from '../../shared/bytes.ts'
-import type { Environment } from './environment.ts'
+import type { Environment, OpenSocket } from './environment.ts'
+import type { WebSocketConstructor } from './options.ts'
 
-/** The environment of a page or a worker. */
-export const browserEnvironment: Environment = {
-  clock: {
-    wallMs: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    after(delayMs, callback) {
-      const handle = setTimeout(callback, delayMs)
-      return { cancel: () => clearTimeout(handle) }
+/** What pages have, and workers and Node.js may lack. */
+const surroundings = globalThis as Partial<
+  Pick<typeof globalThis, 'document' | 'navigator' | 'addEventListener' | 'removeEventListener'> & {
+    WebSocket: WebSocketConstructor
+  }
+>
+
+/**
+ * The environment of a page, a worker, or Node.js.
+ *
+ * @param WebSocketClass Undefined: the global one.
+ */
+export function environmentOf(WebSocketClass?: WebSocketConstructor): Environment {
+  return {
+    clock: {
+      wallMs: () => Date.now(),
+      monotonicMs: () => performance.now(),
+      after(delayMs, callback) {
+        const handle = setTimeout(callback, delayMs)
+        return { cancel: () => clearTimeout(handle) }
+      },
     },
-  },
-  random: () => Math.random(),
-  openSocket(url, protocols, listener) {
-    const socket = new WebSocket(url, [...protocols])
+    random: () => Math.random(),
+    openSocket: opener(WebSocketClass),
+    shareTabs: async (url, token) => {
+      try {
+        const { shareTabs } = await import('./tabs.ts')
+        return await shareTabs(url, token)
+      } catch {
+        // The part is not there, or the browser does not let it run: a connection of one's own is as good.
+        return undefined
+      }
+    },
+    isOffline: () => surroundings.navigator?.onLine === false,
+    onWake(callback) {
+      const visible = (): void => {
+        if (surroundings.document?.visibilityState === 'visible') callback()
+      }
+      const names = ['online', 'offline', 'pageshow', 'resume']
+      for (const name of names) surroundings.addEventListener?.(name, callback)
+      surroundings.document?.addEventListener('visibilitychange', visible)
+      return () => {
+        for (const name of names) surroundings.removeEventListener?.(name, callback)
+        surroundings.document?.removeEventListener('visibilitychange', visible)
+      }
+    },
+  }
+}
+
+function opener(WebSocketClass: WebSocketConstructor | undefined): OpenSocket {
+  return (url, protocols, listener) => {
+    const Class = WebSocketClass ?? surroundings.WebSocket
+    if (!Class) throw new TypeError('There is no global WebSocket: give one as an option')
+    const socket = new Class(url, [...protocols])
     socket.binaryType = 'arraybuffer'
     socket.addEventListener('open', () => listener.opened())
-    socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer | string>) => {
-      listener.received(typeof data === 'string' ? utf8Bytes(data) : new Uint8Array(data))
+    socket.addEventListener('message', ({ data }) => {
+      listener.received(
+        typeof data === 'string' ? utf8Bytes(data) : new Uint8Array(data as ArrayBuffer),
+      )
     })
     socket.addEventListener('close', ({ code, reason }) => listener.closed(code, reason))
+    // A close follows. Where sockets are event emitters an error without a listener would end the process.
+    socket.addEventListener('error', () => undefined)
     return {
       send: (bytes) => socket.send(bytes),
       close: (code, reason) => socket.close(code, reason),
     }
-  },
-  onWake(callback) {
-    const visible = (): void => {
-      if (globalThis.document.visibilityState === 'visible') callback()
-    }
-    globalThis.addEventListener('online', callback)
-    globalThis.addEventListener('pageshow', callback)
-    globalThis.document?.addEventListener('visibilitychange', visible)
-    return () => {
-      globalThis.removeEventListener('online', callback)
-      globalThis.removeEventListener('pageshow', callback)
-      globalThis.document?.removeEventListener('visibilitychange', visible)
-    }
-  },
+  }
 }

@@ -1,17 +1,19 @@
-import { byteString, utf8Text } from '../../shared/bytes.ts'
 import type { CommandArgument } from '../../shared/resp/command.ts'
 import type { RespValue } from '../../shared/resp/types.ts'
+import type { DataIn, NameIn, PatternDataIn, Publishable } from './channels.ts'
+import { codecOf } from './codec.ts'
+import type { AnyCodec, CodecName, DataOf } from './codec.ts'
 import { Connection } from './connection.ts'
 import { Emitter } from './emitter.ts'
 import type { Environment } from './environment.ts'
-import { RespcastError } from './errors.ts'
+import { ClosedError, ConnectionError, DeniedError, ReplyError, RespcastError } from './errors.ts'
 import type { Link } from './link.ts'
-import { messageOf } from './message.ts'
 import type { Settings } from './options.ts'
+import { Pulse } from './pulse.ts'
+import { routePush, textOf } from './pushes.ts'
 import { Refresh } from './refresh.ts'
+import type { Arguments, CodedArguments } from './subscribe-arguments.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { COMMANDS } from './subscription-commands.ts'
-import { readTokenPush } from './token-push.ts'
 import type {
   Bytes,
   ClientEvents,
@@ -20,42 +22,40 @@ import type {
   MessageHandler,
   Subscription,
   SubscriptionKind,
+  Verdict,
 } from './types.ts'
-
-const KINDS = ['channel', 'pattern', 'shard'] as const
+import { verdictOf } from './verdict.ts'
 
 /** Commands that would change what the connection is. */
-const RESERVED = new Set(
-  'AUTH HELLO RESET QUIT MULTI EXEC DISCARD MONITOR SUBSCRIBE UNSUBSCRIBE PSUBSCRIBE PUNSUBSCRIBE SSUBSCRIBE SUNSUBSCRIBE'.split(
-    ' ',
-  ),
-)
+const RESERVED = /^(AUTH|HELLO|RESET|QUIT|MULTI|EXEC|DISCARD|MONITOR|[PS]?(UN)?SUBSCRIBE)$/i
 
 /**
  * A client of a Respcast server: one WebSocket, kept alive, and the subscriptions on it.
  *
  * Delivery is at most once. After a loss of connection everything is subscribed again, and a `gap` event says how long
  * messages may have been missed.
+ *
+ * @typeParam Channels Which data which channel brings (channels.ts); by default any channel brings what the codec makes.
  */
-export class RespcastClient {
+export class RespcastClient<Channels extends object = Record<string, Uint8Array>> {
   readonly #environment: Environment
   readonly #settings: Settings
   readonly #events = new Emitter<ClientEvents>()
   readonly #connection: Connection
   readonly #refresh: Refresh
+  readonly #pulse: Pulse
   readonly #subscriptions: Subscriptions
-  readonly #endWake: () => void
+  readonly #abort = (): void => this.close()
   #identity: Identity | undefined
   /** Since when messages may have been missed, in milliseconds of the monotonic clock. */
   #gapSinceMs: number | undefined
-  #probing = false
 
   /** Use `connect`. */
   constructor(url: string, settings: Settings, environment: Environment) {
     const failed = (error: unknown): void => this.#fail(error)
     this.#environment = environment
     this.#settings = settings
-    this.#subscriptions = new Subscriptions({
+    this.#subscriptions = new Subscriptions(settings.codec, () => this.#nowMs(), {
       denied: (denial) => this.#emit('denied', denial),
       failed,
     })
@@ -63,7 +63,8 @@ export class RespcastClient {
       state: (state) => this.#enter(state),
       online: (link) => void this.#online(link),
       offline: (link, complete) => this.#offline(link, complete),
-      pushed: (kind, items) => this.#pushed(kind, items),
+      pushed: (kind, items) =>
+        routePush(kind, items, this.#subscriptions, (...notice) => this.#noticed(...notice)),
       failed,
     })
     this.#refresh = new Refresh(this.#connection, environment, {
@@ -71,8 +72,10 @@ export class RespcastClient {
       refreshed: () => void this.#resubscribe(),
       failed,
     })
-    this.#endWake = environment.onWake(() => void this.#wake())
-    this.#connection.start()
+    this.#pulse = new Pulse(this.#connection, environment, settings)
+    settings.signal?.addEventListener('abort', this.#abort)
+    if (settings.signal?.aborted) this.close()
+    else this.#connection.start()
   }
 
   get state(): ConnectionState {
@@ -97,33 +100,63 @@ export class RespcastClient {
   }
 
   /** Hears a channel. May be called at any time; the subscription outlives connections. Redis `SUBSCRIBE`. */
-  subscribe(channel: Bytes, handler: MessageHandler): Subscription {
-    return this.#add('channel', channel, handler)
+  subscribe<Choice extends CodecName | AnyCodec>(
+    channel: Bytes,
+    ...args: CodedArguments<Choice>
+  ): Subscription<DataOf<Choice>>
+  subscribe<Name extends NameIn<Channels>>(
+    channel: Name | Uint8Array,
+    ...args: Arguments<DataIn<Channels, Name>>
+  ): Subscription<DataIn<Channels, Name>>
+  subscribe(channel: Bytes, ...args: Arguments<never>): unknown {
+    return this.#add('channel', channel, args)
   }
 
   /** Hears all channels that match a glob pattern. Redis `PSUBSCRIBE`. */
-  psubscribe(pattern: Bytes, handler: MessageHandler): Subscription {
-    return this.#add('pattern', pattern, handler)
+  psubscribe<Choice extends CodecName | AnyCodec>(
+    pattern: Bytes,
+    ...args: CodedArguments<Choice>
+  ): Subscription<DataOf<Choice>>
+  psubscribe<Pattern extends string>(
+    pattern: Pattern | Uint8Array,
+    ...args: Arguments<PatternDataIn<Channels, Pattern>>
+  ): Subscription<PatternDataIn<Channels, Pattern>>
+  psubscribe(pattern: Bytes, ...args: Arguments<never>): unknown {
+    return this.#add('pattern', pattern, args)
   }
 
   /** Hears a shard channel. Redis `SSUBSCRIBE`. */
-  ssubscribe(channel: Bytes, handler: MessageHandler): Subscription {
-    return this.#add('shard', channel, handler)
+  ssubscribe<Choice extends CodecName | AnyCodec>(
+    channel: Bytes,
+    ...args: CodedArguments<Choice>
+  ): Subscription<DataOf<Choice>>
+  ssubscribe<Name extends NameIn<Channels>>(
+    channel: Name | Uint8Array,
+    ...args: Arguments<DataIn<Channels, Name>>
+  ): Subscription<DataIn<Channels, Name>>
+  ssubscribe(channel: Bytes, ...args: Arguments<never>): unknown {
+    return this.#add('shard', channel, args)
   }
 
   /**
-   * Publishes to a channel.
+   * Publishes to a channel, by the client's codec; bytes are sent as they are.
    *
    * @returns How many subscribers it went to. Redis `PUBLISH`.
-   * @throws {RespcastError} `ERR_NOT_ONLINE`, `ERR_LOST`, `ERR_REPLY` (`NOPERM`)
+   * @throws {RespcastError} `ConnectionError`, `ReplyError` (`NOPERM`)
    */
-  async publish(channel: Bytes, payload: Bytes): Promise<number> {
-    return Number(await this.#send(['PUBLISH', channel, payload]))
+  publish<Name extends NameIn<Channels>>(
+    channel: Name | Uint8Array,
+    data: Publishable<DataIn<Channels, Name>>,
+  ): Promise<number> {
+    return this.#publish('PUBLISH', channel, data)
   }
 
   /** Publishes to a shard channel, otherwise as {@link RespcastClient.publish}. Redis `SPUBLISH`. */
-  async spublish(channel: Bytes, payload: Bytes): Promise<number> {
-    return Number(await this.#send(['SPUBLISH', channel, payload]))
+  spublish<Name extends NameIn<Channels>>(
+    channel: Name | Uint8Array,
+    data: Publishable<DataIn<Channels, Name>>,
+  ): Promise<number> {
+    return this.#publish('SPUBLISH', channel, data)
   }
 
   /**
@@ -133,10 +166,19 @@ export class RespcastClient {
    * @throws {RespcastError} As `publish`, and `ERR_COMMAND` for commands that would change what the connection is.
    */
   async call(command: string, ...args: readonly CommandArgument[]): Promise<RespValue> {
-    if (RESERVED.has(command.toUpperCase())) {
+    if (RESERVED.test(command))
       throw new RespcastError('ERR_COMMAND', `${command} cannot be sent by call()`)
-    }
     return this.#send([command, ...args])
+  }
+
+  /**
+   * Asks the server why a channel cannot be heard, or whether it can.
+   *
+   * @param command `subscribe`, `psubscribe`, `ssubscribe`, `publish`, `spublish`.
+   * @throws {RespcastError} As `publish`.
+   */
+  async why(channel: Bytes, command = 'subscribe'): Promise<Verdict> {
+    return verdictOf(await this.#send(['TOKEN', 'WHY', command, channel]))
   }
 
   /** Connects at once where the client waits, and tries again where it was denied. */
@@ -144,44 +186,78 @@ export class RespcastClient {
     this.#connection.start()
   }
 
-  /** Closes the connection and ends all subscriptions, for good. */
-  close(): void {
-    this.#endWake()
-    this.#connection.close()
-    this.#subscriptions.reject('all', new RespcastError('ERR_CLOSED', 'The client was closed'))
+  /**
+   * Uses another token from now on: logs in with it on the live connection, or connects where the client waits or was denied.
+   *
+   * @throws {RespcastError} `ReplyError` where the server refuses it; the token before stays in use.
+   */
+  async authenticate(token: string): Promise<void> {
+    const link = this.#connection.online
+    try {
+      await link?.call(['AUTH', 'jwt', token])
+    } catch (error) {
+      if (error instanceof ReplyError) throw error
+    }
+    this.#connection.tokens.use(token)
+    if (link && link === this.#connection.online) {
+      this.#connection.swapped(token)
+      await this.#resubscribe()
+    } else {
+      this.retry()
+    }
   }
 
-  #add(kind: SubscriptionKind, name: Bytes, handler: MessageHandler): Subscription {
-    const subscription = this.#subscriptions.add(kind, name, handler)
+  /** Closes the connection and ends all subscriptions, for good. */
+  close(): void {
+    this.#settings.signal?.removeEventListener('abort', this.#abort)
+    this.#pulse.end()
+    this.#connection.close()
+    this.#rejectAll()
+  }
+
+  #add(kind: SubscriptionKind, name: Bytes, args: Arguments<never>): unknown {
+    const [first, second] = args
+    const [handler, options] = typeof first === 'function' ? [first, second] : [undefined, first]
+    // The codec makes what the handler's type says, or what it was cast to by the channel map.
+    const call = handler as MessageHandler<unknown> | undefined
+    const subscription = this.#subscriptions.add(kind, name, call, options ?? {})
     const { status } = this.state
-    if (status === 'closed') {
-      this.#subscriptions.reject('all', new RespcastError('ERR_CLOSED', 'The client was closed'))
-    } else if (status === 'denied') {
-      this.#rejectUnready()
-    }
+    if (status === 'closed') this.#rejectAll()
+    else if (status === 'denied') this.#rejectUnready()
     return subscription
+  }
+
+  async #publish(command: string, channel: Bytes, data: unknown): Promise<number> {
+    const payload = data instanceof Uint8Array ? data : codecOf(this.#settings.codec).encode(data)
+    return Number(await this.#send([command, channel, payload]))
   }
 
   async #send(args: readonly CommandArgument[]): Promise<RespValue> {
     const link = this.#connection.online
-    if (!link) throw new RespcastError('ERR_NOT_ONLINE', `The client is ${this.state.status}`)
+    if (!link) throw new ConnectionError('ERR_NOT_ONLINE', `The client is ${this.state.status}`)
     return link.call(args)
   }
 
   #enter(state: ConnectionState): void {
     if (state.status === 'denied') this.#rejectUnready()
+    if (state.status === 'denied' || state.status === 'closed') this.#pulse.stop()
+    else this.#pulse.start()
     this.#emit('state', state)
   }
 
   #rejectUnready(): void {
-    const error = new RespcastError('ERR_DENIED', 'The server does not accept this client')
+    const error = new DeniedError('ERR_DENIED', 'The server does not accept this client')
     this.#subscriptions.reject('unready', error)
+  }
+
+  #rejectAll(): void {
+    this.#subscriptions.reject('all', new ClosedError('ERR_CLOSED', 'The client was closed'))
   }
 
   async #online(link: Link): Promise<void> {
     await this.#resubscribe()
     if (this.#connection.online !== link || this.#gapSinceMs === undefined) return
-    const spanMs = Math.round(this.#environment.clock.monotonicMs() - this.#gapSinceMs)
+    const spanMs = Math.round(this.#nowMs() - this.#gapSinceMs)
     this.#gapSinceMs = undefined
     if (this.#subscriptions.size > 0) this.#emit('gap', { spanMs })
   }
@@ -193,76 +269,32 @@ export class RespcastClient {
 
   /** A connection that was closed in good order has missed nothing until now, another one since its last byte. */
   #offline(link: Link, complete: boolean): void {
-    if (this.#subscriptions.anyLive) {
-      this.#gapSinceMs ??= complete ? this.#environment.clock.monotonicMs() : link.lastReceivedMs
-    }
+    const sinceMs = complete ? this.#nowMs() : link.lastReceivedMs
+    if (this.#subscriptions.anyLive) this.#gapSinceMs ??= sinceMs
     this.#refresh.stop()
-    this.#subscriptions.offline()
+    this.#subscriptions.offline(sinceMs)
   }
 
-  #pushed(kind: string, items: readonly RespValue[]): void {
-    const [, first] = items
-    if (kind === 'token') {
-      this.#tokenPushed(items)
-      return
-    }
-    for (const subscriptionKind of KINDS) {
-      const { message, unsubscribe } = COMMANDS[subscriptionKind]
-      if (!(first instanceof Uint8Array)) return
-      if (kind === message) {
-        const read = messageOf(subscriptionKind, items)
-        if (read) this.#subscriptions.dispatch(subscriptionKind, byteString(first), read)
-      } else if (kind === unsubscribe.toLowerCase()) {
-        this.#subscriptions.taken(subscriptionKind, byteString(first))
-      }
-    }
-  }
-
-  #tokenPushed(items: readonly RespValue[]): void {
-    const push = readTokenPush(items)
-    switch (push?.name) {
-      case 'accepted':
-        this.#identity = {
-          user: utf8Text(push.user),
-          expiresAtMs: this.#environment.clock.wallMs() + push.leftMs,
-        }
-        this.#connection.tokens.lasts(this.#identity.expiresAtMs)
-        this.#connection.accepted()
-        this.#emit('accepted', this.#identity)
-        break
-      case 'expiring':
-        this.#emit('expiring', { leftMs: push.leftMs })
-        this.#refresh.start('expiring')
-        break
-      case 'expired':
-        this.#emit('expired', { graceMs: push.graceMs })
-        this.#refresh.start('expired')
-        break
-      case 'revoked':
-        this.#emit('revoked', {
-          channel: push.channel.length > 0 ? utf8Text(push.channel) : undefined,
-          message: utf8Text(push.message),
-        })
-        break
-      case undefined:
-        break
+  #noticed(name: string, first: RespValue, second: RespValue): void {
+    if (name === 'accepted') {
+      const expiresAtMs = this.#environment.clock.wallMs() + Number(second)
+      this.#identity = { user: textOf(first), expiresAtMs }
+      this.#connection.tokens.lasts(expiresAtMs)
+      this.#connection.accepted()
+      this.#emit(name, this.#identity)
+    } else if (name === 'expiring') {
+      this.#emit(name, { leftMs: Number(first) })
+      this.#refresh.start(name)
+    } else if (name === 'expired') {
+      this.#emit(name, { graceMs: Number(first) })
+      this.#refresh.start(name)
+    } else if (name === 'revoked') {
+      this.#emit(name, { channel: textOf(first) || undefined, message: textOf(second) })
     }
   }
 
-  /** The page may have slept: a wait is over, and a link may be dead without having said so. */
-  async #wake(): Promise<void> {
-    if (this.state.status === 'waiting') this.retry()
-    const link = this.#connection.online
-    if (!link || this.#probing) return
-    this.#probing = true
-    const deadline = this.#environment.clock.after(this.#settings.probeTimeoutMs, () => {
-      if (this.#connection.online !== link) return
-      this.#connection.abandon({ code: undefined, name: 'lost', text: 'no answer to a probe' })
-    })
-    // An error is an answer as well.
-    await link.call(['PING']).catch(() => undefined)
-    deadline.cancel()
-    this.#probing = false
+  #nowMs(): number {
+    return this.#environment.clock.monotonicMs()
   }
 
   #emit<Name extends keyof ClientEvents>(name: Name, argument: ClientEvents[Name]): void {

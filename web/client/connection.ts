@@ -2,7 +2,7 @@ import { fullJitter } from '../../shared/backoff.ts'
 import { classifyClose, parseCloseReason } from '../../shared/close-codes.ts'
 import type { RespValue } from '../../shared/resp/types.ts'
 import { fitsSubprotocol, offerSubprotocols } from '../../shared/subprotocol.ts'
-import type { ClientTimer, Environment } from './environment.ts'
+import type { ClientTimer, Environment, OpenSocket } from './environment.ts'
 import { SignedOutError } from './errors.ts'
 import { Link } from './link.ts'
 import type { Settings } from './options.ts'
@@ -49,6 +49,8 @@ export class Connection {
   #token: string | undefined
   #attempt = 0
   #revokedTokens = 0
+  /** Before this time of the wall clock the server does not want another attempt. */
+  #notBeforeMs = 0
   #timer: ClientTimer | undefined
 
   constructor(
@@ -81,9 +83,20 @@ export class Connection {
   /** Connects now. Does nothing unless it is waiting, was denied, or has not been started. */
   start(): void {
     const { status } = this.#state
-    if (this.#epoch > 0 && status !== 'waiting' && status !== 'denied') return
+    if (this.#epoch > 0 && status !== 'denied' && !this.#isWaiting) return
     if (status === 'denied') this.#revokedTokens = 0
     void this.#connect()
+  }
+
+  /** Time or the network may have changed: a wait ends, or goes on as one for the network. A server's hint is kept. */
+  wake(): void {
+    if (!this.#isWaiting) return
+    const { clock } = this.#environment
+    if (this.#environment.isOffline()) {
+      if (this.#state.status === 'waiting') this.#wait(this.#state.cause, undefined)
+    } else if (clock.wallMs() >= this.#notBeforeMs) {
+      this.start()
+    }
   }
 
   /** The server accepted the token: the connection is usable. Further calls change nothing. */
@@ -117,55 +130,63 @@ export class Connection {
     if (this.#state.status === 'closed') return
     this.#link?.drop(1000, '')
     this.#lost(true)
-    this.#enter({ status: 'closed', cause: { code: 1000, name: 'closed', text: '' } })
+    this.tokens.close()
+    this.#enter({ status: 'closed', cause: ownCause('closed', '', 1000) })
   }
 
   async #connect(): Promise<void> {
     this.#timer?.cancel()
     const epoch = ++this.#epoch
     this.#enter({ status: 'connecting' })
+    const environment = this.#environment
     let token: string | undefined
+    let openSocket: OpenSocket | undefined
     try {
       token = await this.tokens.current()
+      if (this.#settings.shareTabs) openSocket = await environment.shareTabs?.(this.#url, token)
     } catch (error) {
       if (epoch === this.#epoch) this.#withoutToken(error)
       return
     }
-    if (epoch === this.#epoch) this.#open(token)
+    if (epoch === this.#epoch) this.#open(token, openSocket ?? environment.openSocket)
+  }
+
+  get #isWaiting(): boolean {
+    return this.#state.status === 'waiting' || this.#state.status === 'offline'
   }
 
   #withoutToken(error: unknown): void {
     const text = error instanceof Error ? error.message : String(error)
     if (error instanceof SignedOutError) {
-      this.#deny({ code: undefined, name: 'signed-out', text })
+      this.#deny(ownCause('signed-out', text))
       return
     }
     this.#listener.failed(error)
-    this.#wait({ code: undefined, name: 'token-failed', text }, undefined)
+    this.#wait(ownCause('token-failed', text), undefined)
   }
 
-  #open(token: string | undefined): void {
+  #open(token: string | undefined, openSocket: OpenSocket): void {
     this.#token = token
     const inBand =
       token !== undefined && (this.#settings.tokenInBand === true || !fitsSubprotocol(token))
     const protocols = offerSubprotocols(inBand ? undefined : token)
     try {
-      this.#link = new Link(this.#environment, this.#url, protocols, {
+      this.#link = new Link(this.#environment.clock, openSocket, this.#url, protocols, {
         opened: () => this.#opened(inBand),
         pushed: (kind, items) => this.#listener.pushed(kind, items),
         closed: (code, reason) => this.#closed(code, reason),
         failed: (error) => {
           this.#listener.failed(error)
           this.#lost(false)
-          this.#wait({ code: 4400, name: 'protocol-error', text: String(error) }, undefined)
+          this.#wait(ownCause('protocol-error', error, 4400), undefined)
         },
       })
     } catch (error) {
-      this.#deny({ code: undefined, name: 'bad-address', text: String(error) })
+      this.#deny(ownCause('bad-address', error))
       return
     }
     this.#arm(this.#settings.handshakeTimeoutMs, () => {
-      this.abandon({ code: undefined, name: 'timeout', text: 'no answer to the login' })
+      this.abandon(ownCause('timeout', 'no answer to the login'))
     })
   }
 
@@ -199,8 +220,8 @@ export class Connection {
       const isRevoked = close.name === 'revoked'
       if (isRevoked && !wasOnline) this.#revokedTokens++
       const why: TokenReason = isRevoked ? 'revoked' : wasOnline ? 'expired' : 'refused'
-      this.tokens.refuse(token, why)
-      if (!this.tokens.canRefresh || this.#revokedTokens >= MAX_REVOKED_TOKENS) this.#deny(cause)
+      const hasOther = this.tokens.refuse(token, why)
+      if (!hasOther || this.#revokedTokens >= MAX_REVOKED_TOKENS) this.#deny(cause)
       else this.#wait(cause, parsed?.retryMs)
     }
   }
@@ -218,15 +239,21 @@ export class Connection {
 
   /**
    * Waits at least as long as the server asks for, then a random while: up to the backoff's ceiling, and up to the hint once
-   * more, so that clients which were given the same hint do not come back together.
+   * more, so that clients which were given the same hint do not come back together. Without a network it waits for that, and
+   * tries no more often than it must.
    */
   #wait(cause: Cause, hintMs: number | undefined): void {
     const { baseMs, maxMs } = this.#settings.reconnect
-    const hint = Math.min(hintMs ?? 0, MAX_HINT_MS)
+    const { clock } = this.#environment
+    const isOffline = this.#environment.isOffline()
+    const hint = Math.min(hintMs ?? Math.max(this.#notBeforeMs - clock.wallMs(), 0), MAX_HINT_MS)
     const spread = { baseMs: Math.max(baseMs, hint), maxMs: Math.max(maxMs, hint) }
-    const retryInMs = hint + fullJitter(this.#attempt++, spread, () => this.#environment.random())
+    const jitterMs = fullJitter(this.#attempt, spread, () => this.#environment.random())
+    const retryInMs = hint + (isOffline ? maxMs : jitterMs)
+    if (!isOffline) this.#attempt++
+    this.#notBeforeMs = clock.wallMs() + hint
     this.#arm(retryInMs, () => void this.#connect())
-    this.#enter({ status: 'waiting', retryInMs, cause })
+    this.#enter({ status: isOffline ? 'offline' : 'waiting', retryInMs, cause })
   }
 
   #deny(cause: Cause): void {
@@ -243,4 +270,9 @@ export class Connection {
     this.#state = state
     this.#listener.state(state)
   }
+}
+
+/** A cause that the client found by itself. */
+export function ownCause(name: string, text: unknown, code?: number): Cause {
+  return { code, name, text: String(text) }
 }

@@ -3,6 +3,13 @@ export interface ClientTimer {
   cancel(): void
 }
 
+/** Opens a WebSocket. @throws {Error} If the address is not one that a WebSocket can be opened to. */
+export type OpenSocket = (
+  url: string,
+  protocols: readonly string[],
+  listener: SocketListener,
+) => ClientSocket
+
 /** Time as the client sees it. */
 export interface ClientClock {
   /** Milliseconds since 1970. */
@@ -34,10 +41,17 @@ export interface Environment {
   readonly clock: ClientClock
   /** A number from 0 up to, but not including, 1. */
   random(): number
-  /** @throws {Error} If the address is not one that a WebSocket can be opened to. */
-  openSocket(url: string, protocols: readonly string[], listener: SocketListener): ClientSocket
+  readonly openSocket: OpenSocket
   /**
-   * Calls `callback` whenever the page may have slept, or the network may have come back.
+   * Gets a socket that other tabs share; undefined where that is not possible. Never rejects.
+   *
+   * @param token Names the subject: tabs of one subject share.
+   */
+  shareTabs?(url: string, token: string | undefined): Promise<OpenSocket | undefined>
+  /** The device says that it has no network. It may be wrong. */
+  isOffline(): boolean
+  /**
+   * Calls `callback` whenever the page may have slept, or the network may have come or gone.
    *
    * @returns Ends that.
    */

@@ -1,5 +1,6 @@
 import { RespcastClient } from './client.ts'
-import { browserEnvironment } from './browser-environment.ts'
+import { environmentOf } from './browser-environment.ts'
+import type { AnyCodec } from './codec.ts'
 import type { Environment } from './environment.ts'
 import { settingsOf } from './options.ts'
 import type { ConnectOptions } from './options.ts'
@@ -17,23 +18,62 @@ import type { ConnectOptions } from './options.ts'
  */
 export function connect(
   url: string,
+  options?: ConnectOptions & { readonly codec?: 'bytes' },
+  environment?: Environment,
+): RespcastClient
+export function connect(
+  url: string,
+  options: ConnectOptions & { readonly codec: 'text' },
+  environment?: Environment,
+): RespcastClient<Record<string, string>>
+export function connect(
+  url: string,
+  options: ConnectOptions & { readonly codec: 'json' | AnyCodec },
+  environment?: Environment,
+): RespcastClient<Record<string, unknown>>
+export function connect<Channels extends object>(
+  url: string,
+  options?: ConnectOptions,
+  environment?: Environment,
+): RespcastClient<Channels>
+export function connect(
+  url: string,
   options: ConnectOptions = {},
-  environment: Environment = browserEnvironment,
-): RespcastClient {
+  environment: Environment = environmentOf(options.WebSocket),
+): unknown {
   return new RespcastClient(url, settingsOf(options), environment)
 }
 
+export type { ChannelMap, DataIn, NameIn, PatternDataIn, Publishable } from './channels.ts'
 export type { RespcastClient } from './client.ts'
+export type { AnyCodec, Codec, CodecName, DataOf } from './codec.ts'
 export type {
   ClientClock,
   ClientSocket,
   ClientTimer,
   Environment,
+  OpenSocket,
   SocketListener,
 } from './environment.ts'
-export { RespcastError, SignedOutError } from './errors.ts'
+export {
+  ClosedError,
+  ConnectionError,
+  DecodeError,
+  DeniedError,
+  OverflowError,
+  ReplyError,
+  RespcastError,
+  SignedOutError,
+} from './errors.ts'
 export type { RespcastErrorCode } from './errors.ts'
-export type { ConnectOptions, ReconnectOptions } from './options.ts'
+export type { BufferOptions, OverflowPolicy } from './message-buffer.ts'
+export type {
+  ConnectOptions,
+  ReconnectOptions,
+  WebSocketConstructor,
+  WebSocketLike,
+} from './options.ts'
+export type { SubscribeOptions } from './subscriber.ts'
 export type { TokenProvider, TokenReason } from './token-source.ts'
 export type * from './types.ts'
 export type * from '../../shared/resp/types.ts'

@@ -5,8 +5,11 @@ import type { CommandArgument } from '../../shared/resp/command.ts'
 import { RespReader } from '../../shared/resp/reader.ts'
 import { isError, isPush, isTagged } from '../../shared/resp/types.ts'
 import type { RespValue } from '../../shared/resp/types.ts'
-import type { ClientClock, ClientSocket, Environment } from './environment.ts'
-import { RespcastError } from './errors.ts'
+import type { ClientClock, ClientSocket, OpenSocket } from './environment.ts'
+import { ConnectionError, ReplyError } from './errors.ts'
+import type { RespcastError } from './errors.ts'
+
+const LOST = 'The connection was lost before the reply'
 
 /** What a link tells its owner. Nothing more comes after `closed`, or after the link was dropped. */
 export interface LinkListener {
@@ -46,15 +49,16 @@ export class Link {
 
   /** @throws {Error} If the address is not one that a WebSocket can be opened to. */
   constructor(
-    environment: Environment,
+    clock: ClientClock,
+    openSocket: OpenSocket,
     url: string,
     protocols: readonly string[],
     listener: LinkListener,
   ) {
-    this.#clock = environment.clock
+    this.#clock = clock
     this.#listener = listener
     this.#lastReceivedMs = this.#clock.monotonicMs()
-    this.#socket = environment.openSocket(url, protocols, {
+    this.#socket = openSocket(url, protocols, {
       opened: () => {
         if (!this.#ended) listener.opened()
       },
@@ -112,7 +116,7 @@ export class Link {
   ): Promise<RespValue> {
     return new Promise((resolve, reject) => {
       if (this.#ended) {
-        reject(new RespcastError('ERR_LOST', 'The connection is gone'))
+        reject(new ConnectionError('ERR_LOST', LOST))
         return
       }
       this.#pending.push({ confirmedBy, names: new Set(names), confirmed, resolve, reject })
@@ -152,7 +156,7 @@ export class Link {
     const pending = this.#pending.shift()
     if (!pending) return
     if (isError(value)) {
-      pending.reject(new RespcastError('ERR_REPLY', value.message, errorPrefix(value.message)))
+      pending.reject(new ReplyError('ERR_REPLY', value.message, errorPrefix(value.message)))
     } else {
       pending.resolve(value)
     }
@@ -175,7 +179,7 @@ export class Link {
   #end(): void {
     this.#ended = true
     for (const pending of this.#pending.splice(0)) {
-      pending.reject(new RespcastError('ERR_LOST', 'The connection was lost before the reply'))
+      pending.reject(new ConnectionError('ERR_LOST', LOST))
     }
   }
 }

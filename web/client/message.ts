@@ -23,6 +23,7 @@ export function messageOf(
     channelBytes: channel,
     pattern: pattern instanceof Uint8Array ? utf8Text(pattern) : undefined,
     payload,
+    data: payload,
     text: () => utf8Text(payload),
   }
 }

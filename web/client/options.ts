@@ -1,3 +1,4 @@
+import type { AnyCodec, CodecName } from './codec.ts'
 import type { TokenProvider } from './token-source.ts'
 
 /** How a client waits before it connects again. Milliseconds. */
@@ -9,6 +10,19 @@ export interface ReconnectOptions {
   /** A connection that was online this long counts as good: the waits start from the beginning. Default 10,000. */
   readonly resetAfterMs?: number
 }
+
+/** A WebSocket as the client uses it: what browsers have, Node.js has from version 22 on, and the package `ws` exports. */
+export interface WebSocketLike {
+  binaryType: string
+  send(bytes: Uint8Array<ArrayBuffer>): void
+  close(code?: number, reason?: string): void
+  addEventListener(name: 'open' | 'error', listener: () => void): void
+  addEventListener(name: 'message', listener: (event: { data: unknown }) => void): void
+  addEventListener(name: 'close', listener: (event: { code: number; reason: string }) => void): void
+}
+
+/** Makes WebSockets. */
+export type WebSocketConstructor = new (url: string, protocols: string[]) => WebSocketLike
 
 /** What a client is made with. */
 export interface ConnectOptions {
@@ -22,7 +36,20 @@ export interface ConnectOptions {
    * tokens over 4 KB, and those that a subprotocol cannot hold. It never goes into the URL.
    */
   readonly tokenInBand?: boolean
+  /** How payloads become the `data` of messages, and the other way round. Default `bytes`. */
+  readonly codec?: CodecName | AnyCodec
+  /** Closes the client when it is aborted. */
+  readonly signal?: AbortSignal
+  /**
+   * `tabs`: all tabs with the same address and the same subject of the token share one connection, through a SharedWorker.
+   * Where that is not possible each has its own. Default: each has its own.
+   */
+  readonly share?: 'tabs'
+  /** Default: the global one. Node.js 20 has none: take that of the package `ws`. */
+  readonly WebSocket?: WebSocketConstructor
   readonly reconnect?: ReconnectOptions
+  /** A connection on which nothing was received this long is probed. Milliseconds; default 25,000. */
+  readonly heartbeatMs?: number
   /** How long connecting and logging in may take. Milliseconds; default 10,000. */
   readonly handshakeTimeoutMs?: number
   /** How long a probe of a connection that may be dead waits for its answer. Milliseconds; default 3,000. */
@@ -33,6 +60,10 @@ export interface ConnectOptions {
 export interface Settings {
   readonly token: string | TokenProvider | undefined
   readonly tokenInBand: boolean | undefined
+  readonly codec: CodecName | AnyCodec
+  readonly signal: AbortSignal | undefined
+  readonly shareTabs: boolean
+  readonly heartbeatMs: number
   readonly reconnect: Required<ReconnectOptions>
   readonly handshakeTimeoutMs: number
   readonly probeTimeoutMs: number
@@ -43,6 +74,10 @@ export function settingsOf(options: ConnectOptions): Settings {
   return {
     token: options.token,
     tokenInBand: options.tokenInBand,
+    codec: options.codec ?? 'bytes',
+    signal: options.signal,
+    shareTabs: options.share === 'tabs',
+    heartbeatMs: options.heartbeatMs ?? 25_000,
     reconnect: { baseMs: 500, maxMs: 20_000, resetAfterMs: 10_000, ...options.reconnect },
     handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
     probeTimeoutMs: options.probeTimeoutMs ?? 3_000,

@@ -1,7 +1,7 @@
 import { fullJitter } from '../../shared/backoff.ts'
 import type { Connection } from './connection.ts'
 import type { ClientTimer, Environment } from './environment.ts'
-import { RespcastError, SignedOutError } from './errors.ts'
+import { ReplyError, SignedOutError } from './errors.ts'
 import type { TokenReason } from './token-source.ts'
 
 /** Waits between attempts to replace a token that is about to end. */
@@ -64,7 +64,7 @@ export class Refresh {
       if (epoch !== this.#connection.epoch) return
       this.#listener.failed(error)
       if (error instanceof SignedOutError) return
-      const wasRefused = error instanceof RespcastError && error.code === 'ERR_REPLY'
+      const wasRefused = error instanceof ReplyError
       if (wasRefused) this.#connection.tokens.refuse(token, 'refused')
       const waitMs = fullJitter(++this.#attempt, RETRY, () => this.#environment.random())
       this.#timer = this.#environment.clock.after(waitMs, () => {

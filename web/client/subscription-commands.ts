@@ -10,10 +10,21 @@ export interface SubscriptionCommands {
 
 /** Redis' three families of subscriptions. */
 export const COMMANDS: Record<SubscriptionKind, SubscriptionCommands> = {
-  channel: { subscribe: 'SUBSCRIBE', unsubscribe: 'UNSUBSCRIBE', message: 'message' },
-  pattern: { subscribe: 'PSUBSCRIBE', unsubscribe: 'PUNSUBSCRIBE', message: 'pmessage' },
-  shard: { subscribe: 'SSUBSCRIBE', unsubscribe: 'SUNSUBSCRIBE', message: 'smessage' },
+  channel: family(''),
+  pattern: family('P'),
+  shard: family('S'),
 }
+
+function family(letter: string): SubscriptionCommands {
+  return {
+    subscribe: `${letter}SUBSCRIBE`,
+    unsubscribe: `${letter}UNSUBSCRIBE`,
+    message: `${letter.toLowerCase()}message`,
+  }
+}
+
+/** Every kind of subscription. */
+export const KINDS = ['channel', 'pattern', 'shard'] as const
 
 /** What a server lets one command of a browser hold is 128 arguments and 64 KiB; half of that is asked for. */
 const MAX_BATCH_NAMES = 64

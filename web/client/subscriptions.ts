@@ -1,47 +1,36 @@
 import { byteString, utf8Bytes, utf8Text } from '../../shared/bytes.ts'
-import { RespcastError } from './errors.ts'
+import { DeniedError, RespcastError } from './errors.ts'
 import type { Link } from './link.ts'
-import type {
-  Bytes,
-  Denial,
-  Message,
-  MessageHandler,
-  Subscription,
-  SubscriptionKind,
-} from './types.ts'
-import { batches, COMMANDS } from './subscription-commands.ts'
+import type { AnyCodec, CodecName } from './codec.ts'
+import { Subscriber } from './subscriber.ts'
+import type { SubscribeOptions } from './subscriber.ts'
+import { batches, COMMANDS, KINDS } from './subscription-commands.ts'
+import type { Bytes, Denial, Message, MessageHandler, SubscriptionKind } from './types.ts'
 
 /** What the registry tells its owner. */
 export interface SubscriptionsListener {
   denied(denial: Denial): void
-  /** A handler threw. */
+  /** A handler or a codec threw. */
   failed(error: unknown): void
 }
 
-/** One name, however many handlers it has. */
+/** One name, however many subscriptions of the application it has. */
 interface Entry {
   readonly kind: SubscriptionKind
   readonly bytes: Uint8Array
   /** Byte string. */
   readonly key: string
-  readonly handlers: Set<Handler>
+  readonly subscribers: Set<Subscriber>
   /** `idle`: no connection. `asked`: sent, not confirmed. Messages are handed on in `live` only. */
   state: 'idle' | 'asked' | 'live' | 'denied'
-}
-
-interface Handler {
-  readonly call: MessageHandler
-  /** Settle `ready`; later calls change nothing. */
-  readonly resolve: () => void
-  readonly reject: (error: RespcastError) => void
-  /** `ready` was resolved once: a later refusal is reported, and does not end the subscription. */
-  wasReady: boolean
+  /** Since when messages may have been missed, in milliseconds of the monotonic clock. */
+  gapSinceMs: number | undefined
 }
 
 /**
  * What the application wants to hear, kept over connections.
  *
- * A name is live only once the connection of now confirmed it. Handlers of one name share one subscription of the server.
+ * A name is live only once the connection of now confirmed it. Subscriptions of one name share one of the server.
  */
 export class Subscriptions {
   readonly #entries: Record<SubscriptionKind, Map<string, Entry>> = {
@@ -49,10 +38,15 @@ export class Subscriptions {
     pattern: new Map(),
     shard: new Map(),
   }
+  readonly #codec: CodecName | AnyCodec
+  readonly #nowMs: () => number
   readonly #listener: SubscriptionsListener
   #link: Link | undefined
 
-  constructor(listener: SubscriptionsListener) {
+  /** @param nowMs The monotonic clock. */
+  constructor(codec: CodecName | AnyCodec, nowMs: () => number, listener: SubscriptionsListener) {
+    this.#codec = codec
+    this.#nowMs = nowMs
     this.#listener = listener
   }
 
@@ -66,27 +60,37 @@ export class Subscriptions {
     return this.#all().some((entry) => entry.state === 'live')
   }
 
-  /** Adds a handler, and subscribes if the name is new and a connection is there. */
-  add(kind: SubscriptionKind, name: Bytes, call: MessageHandler): Subscription {
+  /** Adds a subscription, and subscribes if the name is new and a connection is there. */
+  add(
+    kind: SubscriptionKind,
+    name: Bytes,
+    handler: MessageHandler<unknown> | undefined,
+    options: SubscribeOptions,
+  ): Subscriber {
     const bytes = typeof name === 'string' ? utf8Bytes(name) : name.slice()
     const key = byteString(bytes)
     let entry = this.#entries[kind].get(key)
     if (!entry) {
-      entry = { kind, bytes, key, handlers: new Set(), state: 'idle' }
+      entry = { kind, bytes, key, subscribers: new Set(), state: 'idle', gapSinceMs: undefined }
       this.#entries[kind].set(key, entry)
     }
     const owner = entry
-    let handler!: Handler
-    const ready = new Promise<void>((resolve, reject) => {
-      handler = { call, resolve, reject, wasReady: false }
+    const subscriber: Subscriber = new Subscriber({
+      kind,
+      name: utf8Text(bytes),
+      handler,
+      options,
+      codec: this.#codec,
+      leave: (error) => this.#remove(owner, subscriber, error),
+      failed: (error) => this.#listener.failed(error),
     })
-    // A page that does not look at `ready` hears of a refusal by the `denied` event.
-    ready.catch(() => undefined)
-    owner.handlers.add(handler)
-
-    if (owner.state === 'live') settleReady(handler)
-    else if (this.#link && owner.state !== 'asked') void this.#ask(this.#link, kind, [owner])
-    return { kind, name: utf8Text(bytes), ready, unsubscribe: () => this.#remove(owner, handler) }
+    owner.subscribers.add(subscriber)
+    if (owner.state === 'live') subscriber.enter('live')
+    // The signal may have been aborted already; then nothing is asked for.
+    subscriber.listen()
+    const isWanted = owner.subscribers.size > 0 && owner.state !== 'live' && owner.state !== 'asked'
+    if (this.#link && isWanted) void this.#ask(this.#link, kind, [owner])
+    return subscriber
   }
 
   /**
@@ -97,7 +101,7 @@ export class Subscriptions {
   async online(link: Link): Promise<void> {
     this.#link = link
     const asked: Promise<void>[] = []
-    for (const kind of ['channel', 'pattern', 'shard'] as const) {
+    for (const kind of KINDS) {
       const wanted = [...this.#entries[kind].values()].filter(
         (entry) => entry.state === 'idle' || entry.state === 'denied',
       )
@@ -106,38 +110,42 @@ export class Subscriptions {
     await Promise.all(asked)
   }
 
-  /** The connection is gone: nothing is live. */
-  offline(): void {
+  /**
+   * The connection is gone: nothing is live.
+   *
+   * @param sinceMs Up to when everything was received, in milliseconds of the monotonic clock.
+   */
+  offline(sinceMs: number): void {
     this.#link = undefined
-    for (const entry of this.#all()) entry.state = 'idle'
+    for (const entry of this.#all()) {
+      if (entry.state === 'live') entry.gapSinceMs ??= sinceMs
+      entry.state = 'idle'
+      for (const subscriber of entry.subscribers) subscriber.enter('pending')
+    }
   }
 
   /** Ends what is not ready yet, or everything. */
   reject(which: 'unready' | 'all', error: RespcastError): void {
     for (const entry of this.#all()) {
-      for (const handler of entry.handlers) {
-        if (which === 'all' || !handler.wasReady) this.#drop(entry, handler, error)
+      for (const subscriber of entry.subscribers) {
+        if (which === 'all' || !subscriber.wasReady) this.#drop(entry, subscriber, error)
       }
     }
   }
 
-  /** Hands a message to the handlers of a name. Byte string. */
+  /** Hands a message to the subscriptions of a name. Byte string. */
   dispatch(kind: SubscriptionKind, key: string, message: Message): void {
     const entry = this.#entries[kind].get(key)
     if (entry?.state !== 'live') return
-    for (const handler of entry.handlers) {
-      try {
-        handler.call(message)
-      } catch (error) {
-        this.#listener.failed(error)
-      }
-    }
+    for (const subscriber of entry.subscribers) subscriber.deliver(message)
   }
 
   /** The server took a subscription away without being asked. */
   taken(kind: SubscriptionKind, key: string): void {
     const entry = this.#entries[kind].get(key)
-    if (entry?.state === 'live') this.#deny(entry, 'LOST', 'the server ended the subscription')
+    if (entry?.state !== 'live') return
+    entry.gapSinceMs = this.#nowMs()
+    this.#deny(entry, 'LOST', 'the server ended the subscription')
   }
 
   async #ask(link: Link, kind: SubscriptionKind, entries: readonly Entry[]): Promise<void> {
@@ -158,7 +166,14 @@ export class Subscriptions {
   #confirm(link: Link, entry: Entry | undefined): void {
     if (!entry || link !== this.#link) return
     entry.state = 'live'
-    for (const handler of entry.handlers) settleReady(handler)
+    const { gapSinceMs } = entry
+    entry.gapSinceMs = undefined
+    for (const subscriber of entry.subscribers) {
+      // One that was added in between has missed nothing.
+      const missed = gapSinceMs !== undefined && subscriber.wasReady
+      subscriber.enter('live')
+      if (missed) subscriber.gap({ spanMs: Math.round(this.#nowMs() - gapSinceMs) })
+    }
   }
 
   /** An error names no channel: a batch is asked for again name by name. */
@@ -168,7 +183,7 @@ export class Subscriptions {
     entries: readonly Entry[],
     error: RespcastError,
   ): Promise<void> {
-    const wanted = entries.filter((entry) => entry.handlers.size > 0 && entry.state === 'asked')
+    const wanted = entries.filter((entry) => entry.subscribers.size > 0 && entry.state === 'asked')
     if (entries.length > 1) {
       await Promise.all(wanted.map((entry) => this.#ask(link, kind, [entry])))
       return
@@ -176,23 +191,26 @@ export class Subscriptions {
     for (const entry of wanted) this.#deny(entry, error.prefix ?? 'ERR', error.message)
   }
 
-  /** Reports a refusal. Handlers that were never ready end; the others keep the name wanted. */
+  /** Reports a refusal. Subscriptions that were never ready end; the others keep the name wanted. */
   #deny(entry: Entry, code: string, message: string): void {
     entry.state = 'denied'
-    const name = utf8Text(entry.bytes)
-    const error = new RespcastError('ERR_DENIED', `${name}: ${message}`, code)
-    for (const handler of entry.handlers) {
-      if (!handler.wasReady) this.#drop(entry, handler, error)
+    const { kind, bytes } = entry
+    const denial = { kind, name: utf8Text(bytes), nameBytes: bytes, code, message }
+    const error = new DeniedError('ERR_DENIED', `${denial.name}: ${message}`, code)
+    for (const subscriber of entry.subscribers) {
+      subscriber.enter('denied')
+      subscriber.denied(denial)
+      if (!subscriber.wasReady) this.#drop(entry, subscriber, error)
     }
-    this.#listener.denied({ kind: entry.kind, name, nameBytes: entry.bytes, code, message })
+    this.#listener.denied(denial)
   }
 
-  async #remove(entry: Entry, handler: Handler): Promise<void> {
-    if (!entry.handlers.has(handler)) return
+  async #remove(entry: Entry, subscriber: Subscriber, error: RespcastError): Promise<void> {
+    if (!entry.subscribers.has(subscriber)) return
     const { state } = entry
-    this.#drop(entry, handler, new RespcastError('ERR_CLOSED', 'The subscription was ended'))
+    this.#drop(entry, subscriber, error)
     const link = this.#link
-    if (!link || entry.handlers.size > 0 || (state !== 'live' && state !== 'asked')) return
+    if (!link || entry.subscribers.size > 0 || (state !== 'live' && state !== 'asked')) return
     try {
       await link.request(COMMANDS[entry.kind].unsubscribe, [entry.bytes], () => undefined)
     } catch {
@@ -200,19 +218,14 @@ export class Subscriptions {
     }
   }
 
-  #drop(entry: Entry, handler: Handler, error: RespcastError): void {
-    handler.reject(error)
-    entry.handlers.delete(handler)
+  #drop(entry: Entry, subscriber: Subscriber, error: RespcastError): void {
+    entry.subscribers.delete(subscriber)
     const entries = this.#entries[entry.kind]
-    if (entry.handlers.size === 0 && entries.get(entry.key) === entry) entries.delete(entry.key)
+    if (entry.subscribers.size === 0 && entries.get(entry.key) === entry) entries.delete(entry.key)
+    subscriber.end(error)
   }
 
   #all(): Entry[] {
     return Object.values(this.#entries).flatMap((entries) => [...entries.values()])
   }
-}
-
-function settleReady(handler: Handler): void {
-  handler.wasReady = true
-  handler.resolve()
 }

@@ -1,5 +1,8 @@
 import type { ClientClock } from './environment.ts'
 
+/** A provider that has not answered by then is given up. Milliseconds. */
+const PROVIDER_TIMEOUT_MS = 30_000
+
 /**
  * Why a token is asked for.
  *
@@ -13,9 +16,14 @@ export type TokenReason = 'initial' | 'expiring' | 'expired' | 'refused' | 'revo
 /**
  * Fetches a token. Never called while an earlier call is pending, and not for a mere loss of network.
  *
- * Throw a {@link SignedOutError} to stop the client; anything else that is thrown is tried again later.
+ * Throw a `SignedOutError` to stop the client; anything else that is thrown is tried again later, and so is a call that takes
+ * longer than 30 seconds.
  */
-export type TokenProvider = (request: { readonly reason: TokenReason }) => string | Promise<string>
+export type TokenProvider = (request: {
+  readonly reason: TokenReason
+  /** Aborted when the answer is of no use any more: the time is over, or the client was closed. */
+  readonly signal: AbortSignal
+}) => string | Promise<string>
 
 /** Holds the token in use, and gets new ones. */
 export class TokenSource {
@@ -24,6 +32,7 @@ export class TokenSource {
   #token: string | undefined
   #expiresAtMs = Infinity
   #pending: Promise<string> | undefined
+  #abort: ((error: Error) => void) | undefined
   #reason: TokenReason = 'initial'
 
   /** @param token A token that is all there ever will be, a provider, or undefined where a cookie logs in. */
@@ -58,19 +67,57 @@ export class TokenSource {
     this.#expiresAtMs = expiresAtMs
   }
 
-  /** Forgets a token that the server refused, unless it has been replaced since. */
-  refuse(token: string | undefined, reason: TokenReason): void {
-    if (!this.#provider || this.#token !== token) return
-    this.#token = undefined
-    this.#reason = reason
+  /** Takes a token that the application brought by itself. */
+  use(token: string): void {
+    this.#token = token
+    this.#expiresAtMs = Infinity
+  }
+
+  /**
+   * Forgets a token that the server refused, unless it has been replaced since.
+   *
+   * @returns There is another one, or somebody to ask for it.
+   */
+  refuse(token: string | undefined, reason: TokenReason): boolean {
+    const isReplaced = this.#token !== token
+    if (!this.#provider) return isReplaced
+    if (!isReplaced) {
+      this.#token = undefined
+      this.#reason = reason
+    }
+    return true
+  }
+
+  /** The answer of a call that is pending is of no use any more. */
+  close(): void {
+    this.#abort?.(new Error('The client was closed'))
   }
 
   async #fetch(reason: TokenReason): Promise<string> {
-    const token = await this.#provider?.({ reason })
-    if (typeof token !== 'string' || token === '')
-      throw new TypeError('The token provider gave no token')
-    this.#token = token
-    this.#expiresAtMs = Infinity
-    return token
+    const controller = new AbortController()
+    let abort!: (error: Error) => void
+    const aborted = new Promise<never>((_resolve, reject) => {
+      abort = (error) => {
+        reject(error)
+        controller.abort(error)
+      }
+    })
+    this.#abort = abort
+    const deadline = this.#clock.after(PROVIDER_TIMEOUT_MS, () => {
+      abort(new Error('The token provider did not answer'))
+    })
+    try {
+      const token = await Promise.race([
+        this.#provider?.({ reason, signal: controller.signal }),
+        aborted,
+      ])
+      if (typeof token !== 'string' || token === '')
+        throw new TypeError('The token provider gave no token')
+      this.use(token)
+      return token
+    } finally {
+      deadline.cancel()
+      this.#abort = undefined
+    }
   }
 }

@@ -1,11 +1,13 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /** What a subscription is made of: a channel, a glob pattern of channels, or a shard channel. */
 export type SubscriptionKind = 'channel' | 'pattern' | 'shard'
 
 /** A name or payload: a string, which is sent as UTF-8, or bytes, which are sent as they are. */
 export type Bytes = string | Uint8Array
 
-/** A message as a handler receives it. */
-export interface Message {
+/** A message as it is delivered. */
+export interface Message<Data = Uint8Array> {
   /** The kind of the subscription that it came through. */
   readonly kind: SubscriptionKind
   /** The channel it was published to, read as UTF-8: for people. */
@@ -15,29 +17,71 @@ export interface Message {
   /** The pattern it came through; undefined but for patterns. */
   readonly pattern: string | undefined
   readonly payload: Uint8Array
+  /** The payload as the subscription's codec reads it. */
+  readonly data: Data
   /** The payload read as UTF-8; bytes that are not UTF-8 become U+FFFD. */
   text(): string
 }
 
 /** Called for each message. What it throws becomes an `error` event and disturbs nothing else. */
-export type MessageHandler = (message: Message) => void
+export type MessageHandler<Data = Uint8Array> = (message: Message<Data>) => void
 
-/** One handler on one name. */
-export interface Subscription {
+/**
+ * - `pending`: asked for; there is no connection, or the connection of now has not confirmed it.
+ * - `live`: the connection of now has confirmed it: messages arrive.
+ * - `denied`: refused or taken away; tried again with the next connection or token.
+ * - `ended`: over for good.
+ */
+export type SubscriptionStatus = 'pending' | 'live' | 'denied' | 'ended'
+
+/** What a subscription tells: event name → `detail` of the event. */
+export interface SubscriptionEvents<Data = Uint8Array> {
+  readonly message: Message<Data>
+  /** The status changed. */
+  readonly status: SubscriptionStatus
+  /** It is live again, and messages of the last so many milliseconds may have been missed. */
+  readonly gap: Gap
+  readonly denied: Denial
+  /** The buffer was full; so many messages have been dropped since the subscription began. */
+  readonly drop: number
+}
+
+/**
+ * One listener on one name: by a handler, by events, or by `for await`.
+ *
+ * Without a handler messages wait in a bounded buffer until they are iterated over. All iterators of one subscription share
+ * that buffer. Leaving the loop ends the subscription.
+ */
+export interface Subscription<Data = Uint8Array> extends AsyncIterable<Message<Data>> {
   readonly kind: SubscriptionKind
   /** Channel or pattern, read as UTF-8: for people. */
   readonly name: string
+  readonly status: SubscriptionStatus
   /**
-   * Settles with the server's first answer: resolves once messages arrive, rejects with a {@link RespcastError}
-   * (`ERR_DENIED`, `ERR_CLOSED`) when the name was refused, and the subscription is over. Need not be awaited.
+   * Settles with the server's first answer: resolves once messages arrive, rejects with a `DeniedError` or `ClosedError` when
+   * the name was refused, and the subscription is over. Need not be awaited.
    */
   readonly ready: Promise<void>
+  /** Messages that did not fit into the buffer. */
+  readonly dropped: number
   /**
-   * Ends the subscription; the handler is not called again. The server is told when the last handler of a name goes.
+   * Ends the subscription; nothing is delivered any more. The server is told when the last subscription of a name goes.
    *
    * @returns Resolves once the server confirmed, or at once where nothing has to be confirmed. Never rejects.
    */
   unsubscribe(): Promise<void>
+  /** As an `EventTarget` does; a `message` listener takes the place of the buffer. */
+  addEventListener<Name extends keyof SubscriptionEvents>(
+    name: Name,
+    listener: (event: CustomEvent<SubscriptionEvents<Data>[Name]>) => void,
+    options?: boolean | { once?: boolean; signal?: AbortSignal },
+  ): void
+  removeEventListener<Name extends keyof SubscriptionEvents>(
+    name: Name,
+    listener: (event: CustomEvent<SubscriptionEvents<Data>[Name]>) => void,
+  ): void
+  /** The same as `unsubscribe()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** Why a connection ended, or could not be made. */
@@ -56,8 +100,8 @@ export interface Cause {
 /**
  * The state of a connection.
  *
- * `connecting` → `authenticating` → `online`; from each of them to `waiting` and back to `connecting`. `denied` is left by
- * `retry()` only, `closed` never.
+ * `connecting` → `authenticating` → `online`; from each of them to `waiting` or `offline` and back to `connecting`. `denied` is
+ * left by `retry()` and `authenticate()` only, `closed` never.
  */
 export type ConnectionState =
   | { readonly status: 'connecting' }
@@ -65,6 +109,8 @@ export type ConnectionState =
   | { readonly status: 'online' }
   /** The next attempt comes in so many milliseconds, counted from the change to this state. */
   | { readonly status: 'waiting'; readonly retryInMs: number; readonly cause: Cause }
+  /** The device says that it has no network: the next attempt comes when it has, or, since it may be wrong, after the time. */
+  | { readonly status: 'offline'; readonly retryInMs: number; readonly cause: Cause }
   /** Another attempt would be refused as well. */
   | { readonly status: 'denied'; readonly cause: Cause }
   /** `close()` was called. */
@@ -88,6 +134,17 @@ export interface Denial {
   readonly message: string
 }
 
+/** A time within which messages may have been missed. It ends when it is told. */
+export interface Gap {
+  readonly spanMs: number
+}
+
+/**
+ * What `TOKEN WHY` says: allowed; or what stands in the way: the command or the channel is not granted, a ceiling bounds the
+ * user, or the channel is denied.
+ */
+export type Verdict = 'ok' | 'command' | 'channel' | 'ceiling' | 'deny'
+
 /** What a client tells: event name → argument of the listener. */
 export interface ClientEvents {
   readonly state: ConnectionState
@@ -99,8 +156,8 @@ export interface ClientEvents {
   /** Permission was taken away: for one channel or pattern; undefined where it is more than one, or the whole token. */
   readonly revoked: { readonly channel: string | undefined; readonly message: string }
   readonly denied: Denial
-  /** Messages may have been missed during the last so many milliseconds, on every subscription. */
-  readonly gap: { readonly spanMs: number }
-  /** A handler, a listener or the token provider failed. */
+  /** The connection was replaced, and everything that may be is subscribed again. */
+  readonly gap: Gap
+  /** A handler, a listener, a codec or the token provider failed. */
   readonly error: unknown
 }

@@ -1,8 +1,29 @@
 import { gzipSync } from 'node:zlib'
-import { defineConfig } from 'vite'
-import type { Plugin } from 'vite'
+import { build, defineConfig } from 'vite'
+import type { Plugin, Rolldown, UserConfig } from 'vite'
 
-/** Prints what a page has to load. */
+/** The most that `client.js` may have, minified and with gzip. Bytes. */
+const MAX_GZIP_BYTES = 9 * 1024
+
+/**
+ * Properties that only the library itself sees, and that may have short names therefore. A name stands here only if no object that
+ * goes in or comes out of the library, and no object of the platform, has a property of that name.
+ */
+const INTERNAL_NAMES = `
+  abandon accepted action anyLive canRefresh complete confirmed confirmedBy content current deliver denied dispatch drop enter
+  epoch failed fresh gap gapSinceMs handler key lastReceivedMs lasts leave listen maxBulkBytes maxDepth maxItems maxLineBytes
+  missing names offline online peek pushed refreshed refuse request retryMs settle skip start stop subscribers swapped takeBlock
+  takeLine taken tokens use wake wasReady
+`
+
+const minify: Rolldown.MinifyOptions = {
+  compress: { target: 'es2022' },
+  mangle: true,
+  codegen: { removeWhitespace: true },
+  mangleProps: { include: new RegExp(`^(${INTERNAL_NAMES.trim().replaceAll(/\s+/g, '|')})$`) },
+}
+
+/** Prints what a page has to load, and fails where that is more than promised. */
 function reportSizes(): Plugin {
   return {
     name: 'report-sizes',
@@ -10,8 +31,75 @@ function reportSizes(): Plugin {
       for (const output of Object.values(bundle)) {
         if (output.type !== 'chunk') continue
         const bytes = Buffer.byteLength(output.code)
-        const gzipBytes = gzipSync(output.code).length
+        const gzipBytes = gzipSync(output.code, { level: 9 }).length
         console.log(`${output.fileName}: ${bytes} bytes, ${gzipBytes} with gzip`)
+        if (output.fileName === 'client.js' && gzipBytes > MAX_GZIP_BYTES)
+          throw new Error(`client.js may have ${MAX_GZIP_BYTES} bytes with gzip`)
+      }
+    },
+  }
+}
+
+/** Keeps `tabs.js` a file of its own, beside whatever loads it. */
+function separateTabs(): Plugin {
+  return {
+    name: 'separate-tabs',
+    enforce: 'pre',
+    resolveId: (id) => (id === './tabs.ts' ? { id: './tabs.js', external: true } : undefined),
+  }
+}
+
+/**
+ * Leaves out what is there for people alone: what each close code is for, and the sentences of protocol errors, whose codes
+ * docs/errors.md explains.
+ */
+function dropSentences(): Plugin {
+  return {
+    name: 'drop-sentences',
+    enforce: 'pre',
+    transform(code, id) {
+      if (!id.includes('/shared/')) return undefined
+      const shorter = code
+        .replaceAll(/^ +when: '[^']*',$/gm, '')
+        .replaceAll(/(new RespProtocolError\(\s*'\w+'),\s*(?:'[^']*'|`(?:[^`])*`)/g, '$1')
+        .replaceAll(/malformed\('an? [^']*'/g, "malformed(''")
+        .replace('super(message)\n    this.code = code', 'super(code)\n    this.code = code')
+      // Lines stay where they are, and with them the source map.
+      return { code: shorter, map: null }
+    },
+  }
+}
+
+const shared: UserConfig = {
+  root: import.meta.dirname,
+  logLevel: 'warn',
+}
+
+const output = {
+  target: 'es2022',
+  minify: true,
+  sourcemap: true,
+  modulePreload: false,
+  outDir: '../../dist/client',
+} as const
+
+/** Builds the parts that `share: 'tabs'` loads on demand. The worker is whole: it shares no file with the page. */
+function alsoBuildTabs(): Plugin {
+  return {
+    name: 'also-build-tabs',
+    async closeBundle() {
+      for (const name of ['tabs', 'tabs-worker']) {
+        await build({
+          ...shared,
+          configFile: false,
+          plugins: [reportSizes(), separateTabs()],
+          build: {
+            ...output,
+            emptyOutDir: false,
+            lib: { entry: `${name}.ts`, formats: ['es'], fileName: () => `${name}.js` },
+            rolldownOptions: { output: { minify: true } },
+          },
+        })
       }
     },
   }
@@ -19,19 +107,17 @@ function reportSizes(): Plugin {
 
 /** The client library: `client.js` for modules, `client.global.js` for a plain script (`Respcast.connect`). */
 export default defineConfig({
-  root: import.meta.dirname,
-  plugins: [reportSizes()],
+  ...shared,
+  plugins: [reportSizes(), separateTabs(), dropSentences(), alsoBuildTabs()],
   build: {
-    target: 'es2022',
-    minify: true,
-    outDir: '../../dist/client',
+    ...output,
     emptyOutDir: true,
-    sourcemap: true,
     lib: {
       entry: 'index.ts',
       name: 'Respcast',
       formats: ['es', 'iife'],
       fileName: (format) => (format === 'es' ? 'client.js' : 'client.global.js'),
     },
+    rolldownOptions: { output: { minify } },
   },
 })

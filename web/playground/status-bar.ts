@@ -7,6 +7,7 @@ const NAMES: Record<ConnectionState['status'], string> = {
   authenticating: 'Logging in',
   online: 'Online',
   waiting: 'Waiting',
+  offline: 'Offline',
   denied: 'Denied',
   closed: 'Disconnected',
 }
@@ -48,7 +49,7 @@ export class StatusBar {
 
 function reasonOf(state: ConnectionState): string {
   if (state.status === 'denied') return showCause(state.cause)
-  if (state.status !== 'waiting') return ''
+  if (state.status !== 'waiting' && state.status !== 'offline') return ''
   return `${showCause(state.cause)}; next attempt in ${showSpan(state.retryInMs)}`
 }
 

@@ -163,6 +163,34 @@ describe('tabs that share a connection', () => {
     expect(gaps).toEqual([{ spanMs: 1500 }])
   })
 
+  test('a token that is not good any more is told to the tab that it came from; the next tab tries its own', async () => {
+    const server = new FakeServer()
+    shareTabsOf(server)
+    const old = server.client({ token: 'old', share: 'tabs' })
+    await settle()
+    const fresh = server.client({ token: 'fresh', share: 'tabs' })
+    await settle()
+    server.socket.open()
+    await server.socket.end(4401, 'unauthorized||token expired')
+    expect(old.state).toMatchObject({ status: 'denied', cause: { name: 'unauthorized' } })
+    await server.pass(0)
+    expect(server.socket.protocols).toEqual(['resp3', 'bearer.fresh'])
+    await server.online()
+    expect(fresh.state.status).toBe('online')
+  })
+
+  test('a tab that brings another token answers for it from then on', async () => {
+    const { server, clients } = await tabs(2)
+    const [one, two] = clients
+    const done = two?.authenticate('d.e.f')
+    server.socket.receive('+OK\r\n')
+    await done
+    server.randomValue = 0.5
+    await server.socket.end(4403, 'revoked||')
+    expect(one?.state).toMatchObject({ status: 'waiting', cause: { name: 'lost' } })
+    expect(two?.state).toMatchObject({ status: 'denied', cause: { name: 'revoked' } })
+  })
+
   test('a tab that dies leaves its names, and the rest goes on', async () => {
     const { server, ports, clients } = await tabs(2)
     inbox(clients[0], 'a')

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../../server/clock.ts'
+import { mintToken, type TokenRequest } from '../../../server/token/mint.ts'
+import type { RawClient, RawWebSocket } from '../../support/resp-client.ts'
+import type { TestServer } from '../../support/server.ts'
+import { assertReads, push, takeAccepted, type Opener } from './opened.ts'
+
+/** The `iss` of the issuer `shop`. */
+export const SHOP = 'https://shop.test'
+/** What it signs with. */
+export const SHOP_SECRET = 'the-secret-of-the-shop-is-long-enough'
+/** The user of backends, as a directive. */
+export const DEFAULT_USER = ['default', 'on', 'nopass', '~*', '&*', '+@all']
+/** The close of a session whose issuer or key is no longer trusted. */
+export const ISSUER_GONE = { code: 4403, reason: 'revoked||the issuer of the token was changed' }
+
+/** A folder with files, gone when the test is over. */
+export function folderWith(open: Opener, files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'respcast-issuers-'))
+  open.onEnd(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return folder
+}
+
+/** The lines of the issuer `shop`, each without the word `issuer`. */
+export function shopLines(folder: string, ...more: string[][]): string[][] {
+  return [
+    ['shop', 'issuer', SHOP],
+    ['shop', 'audience', 'shop'],
+    ['shop', 'secret-file', join(folder, 'secret')],
+    ...more,
+  ]
+}
+
+/** A token of `shop`. */
+export function fromShop(
+  sub: string,
+  grants: TokenRequest['grants'],
+  secret = SHOP_SECRET,
+  more: Partial<TokenRequest> = {},
+): Promise<string> {
+  const request = { iss: SHOP, aud: 'shop', sub, claim: 'respcast', lifetimeSeconds: 600 }
+  return mintToken(Buffer.from(secret), { ...request, grants, ...more }, systemClock)
+}
+
+/** A server with the issuer `shop`, the folder of its secret, and an administrator's connection. */
+export async function shopServer(
+  open: Opener,
+  more: string[][] = [],
+  users: string[][] = [],
+): Promise<{ server: TestServer; folder: string; admin: RawClient }> {
+  const folder = folderWith(open, { secret: SHOP_SECRET })
+  const server = await open.server({
+    directives: { issuer: shopLines(folder, ...more), user: [DEFAULT_USER, ...users] },
+  })
+  return { server, folder, admin: await open.tcp(server, 3) }
+}
+
+/** A WebSocket that is logged in with a token of `shop`; its `accepted` push is taken. */
+export async function shopSession(
+  open: Opener,
+  server: TestServer,
+  sub: string,
+  grants: TokenRequest['grants'],
+): Promise<RawWebSocket> {
+  const client = await open.webSocket(server, { token: await fromShop(sub, grants) })
+  await takeAccepted(client, `jwt@shop:${sub}`)
+  return client
+}
+
+/** Makes the first subscription of a client. */
+export async function subscribe(client: RawClient, channel: string): Promise<void> {
+  client.command('SUBSCRIBE', channel)
+  await assertReads(client, push(3, 'subscribe', channel, 1))
+}
+
+/** All issuer lines as CONFIG SET takes them. */
+export const joined = (lines: readonly (readonly string[])[]): string =>
+  lines.map((words) => words.join(' ')).join('\n')

@@ -1,0 +1,59 @@
+import { check } from '../../../../server/acl/check.ts'
+import { ArgumentList } from '../../../../server/resp/request.ts'
+import type { CompiledGrant } from '../../../../server/token/grants.ts'
+import type { Issuer } from '../../../../server/token/issuer.ts'
+import {
+  CATALOG,
+  compact,
+  hmac,
+  payload,
+  testIssuer,
+  type testAuthenticator,
+} from '../../../support/tokens.ts'
+
+/** The secret of the issuer `shop`. */
+export const OTHER = Buffer.from('fedcba9876543210fedcba9876543210', 'latin1')
+
+/** The issuer `shop`, as the configuration makes it: no role unless one is allowed. */
+export function shop(changes: Partial<Issuer> = {}): Issuer {
+  return testIssuer({
+    alias: 'shop',
+    iss: 'https://shop.example',
+    keys: { kind: 'secret', secret: OTHER },
+    roles: [],
+    ...changes,
+  })
+}
+
+/** A token of `shop` that asks for these grants. */
+export const fromShop = (respcast: unknown, changes: Record<string, unknown> = {}): string =>
+  compact(
+    { alg: 'HS256' },
+    payload({ iss: 'https://shop.example', respcast, ...changes }),
+    hmac(OTHER),
+  )
+
+/** An authenticator under test. */
+export type Tested = ReturnType<typeof testAuthenticator>
+
+/** The grant of a token that logs in. @throws Error It does not; the message is the detail of the refusal. */
+export async function login({ authenticator }: Tested, text: string): Promise<CompiledGrant> {
+  const result = await authenticator.authenticate(text)
+  if ('refused' in result) throw new Error(result.refused.detail)
+  return result.ok
+}
+
+/** The detail of a token's refusal. @throws Error It logs in. */
+export async function refusal({ authenticator }: Tested, text: string): Promise<string> {
+  const result = await authenticator.authenticate(text)
+  if ('ok' in result) throw new Error('it was accepted')
+  return result.refused.detail
+}
+
+/** Whether a grant allows SUBSCRIBE of a channel. */
+export function maySubscribe(grant: CompiledGrant, channel: string): boolean {
+  const entry = CATALOG.lookup('subscribe')
+  if (!entry) throw new Error('no subscribe')
+  const use = { kind: 'subscribe', first: 1, last: -1 } as const
+  return check(grant.user, entry, ArgumentList.of('subscribe', channel), use) === undefined
+}

@@ -1,0 +1,84 @@
+import type { ClientSocket, OpenSocket, SocketListener } from './environment.ts'
+import type { TabNotice, TabRequest } from './tab-messages.ts'
+import { subjectOf } from './token-subject.ts'
+
+/** A worker that has not said hello by then cannot be used. Milliseconds. */
+const HELLO_TIMEOUT_MS = 2000
+
+/**
+ * Joins the connection that the tabs of this origin share, or begins it.
+ *
+ * Tabs share if the address and the subject (`sub`) of their tokens are the same; without a token, if the address is.
+ *
+ * @returns Undefined where the browser has no shared workers or no Web Locks, or does not let the worker start.
+ */
+export async function shareTabs(
+  url: string,
+  token: string | undefined,
+): Promise<OpenSocket | undefined> {
+  if (typeof SharedWorker !== 'function' || !globalThis.navigator?.locks) return undefined
+  // Bundlers know `new SharedWorker(new URL(...))`, and make the worker a file of its own.
+  const worker = new SharedWorker(new URL(/* @vite-ignore */ './tabs-worker.js', import.meta.url), {
+    type: 'module',
+    name: JSON.stringify(['respcast', url, subjectOf(token)]),
+  })
+  const { port } = worker
+  const runs = await new Promise<boolean>((resolve) => {
+    const deadline = AbortSignal.timeout(HELLO_TIMEOUT_MS)
+    deadline.addEventListener('abort', () => resolve(false))
+    worker.addEventListener('error', () => resolve(false))
+    port.addEventListener('message', () => resolve(true), { once: true })
+    port.start()
+  })
+  if (!runs) {
+    port.close()
+    return undefined
+  }
+  return (address, protocols, listener) => openShared(port, address, protocols, listener)
+}
+
+/** A socket made of a port. */
+function openShared(
+  port: MessagePort,
+  url: string,
+  protocols: readonly string[],
+  listener: SocketListener,
+): ClientSocket {
+  const post = (request: TabRequest): void => port.postMessage(request)
+  let release = (): void => undefined
+  let isOver = false
+  const over = (): void => {
+    isOver = true
+    release()
+    port.close()
+  }
+  port.addEventListener('message', ({ data }: MessageEvent<TabNotice>) => {
+    if (isOver) return
+    if (data.type === 'opened') listener.opened()
+    else if (data.type === 'received') {
+      listener.received(data.bytes)
+      post({ type: 'taken', bytes: data.bytes.length })
+    } else if (data.type === 'closed') {
+      over()
+      listener.closed(data.code, data.reason)
+    }
+  })
+  // The worker waits for this lock, and gets it when the tab is gone, however it went.
+  const lock = `respcast ${crypto.randomUUID()}`
+  void navigator.locks.request(lock, () => {
+    if (isOver) return undefined
+    post({ type: 'open', url, protocols, lock })
+    return new Promise<void>((resolve) => {
+      release = resolve
+    })
+  })
+  return {
+    send: (bytes) => post({ type: 'send', bytes }),
+    close: (code) => {
+      if (isOver) return
+      // A client that ends gives a code; one that gives a connection up does not.
+      post({ type: 'close', isDead: code === undefined })
+      over()
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import type { RespcastClient } from '../client/client.ts'
+import type { AnyCodec, CodecName } from '../client/codec.ts'
+import type { SubscribeOptions } from '../client/subscriber.ts'
+import type {
+  Bytes,
+  Denial,
+  Gap,
+  Message,
+  MessageHandler,
+  Subscription,
+  SubscriptionKind,
+  SubscriptionStatus,
+} from '../client/types.ts'
+
+/**
+ * How long a channel that nothing shows any more stays subscribed. Milliseconds.
+ *
+ * A component that is replaced by another one of the same channel, or that StrictMode mounts twice, causes no traffic.
+ */
+export const LINGER_MS = 1000
+
+/** A client, whatever its channels bring. */
+export type AnyClient = Pick<RespcastClient, 'state' | 'on'>
+
+/** What {@link ChannelStore} listens to. */
+export interface ChannelSource {
+  readonly kind: SubscriptionKind
+  readonly name: Bytes
+  /** Undefined: the client's. */
+  readonly codec: CodecName | AnyCodec | undefined
+}
+
+/** What a component sees of a channel. Each change makes a new object. */
+export interface ChannelState<Value> {
+  /** `denied` also where the server refused the channel from the start; it is tried again when a token is accepted. */
+  readonly status: SubscriptionStatus
+  /** What the messages have made so far. */
+  readonly value: Value
+  /** The last refusal, until the channel is live again. */
+  readonly denial: Denial | undefined
+  /** The last gap; a new one is a new object. */
+  readonly gap: Gap | undefined
+}
+
+/** What a store does with messages and gaps. */
+export interface ChannelReaction<Data, Value> {
+  /** Makes the next value of the last one and a message. Without it the value is the last message. */
+  reduce?(value: Value, message: Message<Data>): Value
+  /** Messages may have been missed: the place to load anew what they were about. */
+  onGap?(gap: Gap): void
+}
+
+/** The subscribing methods of a client, without the types of its channels. */
+type Hearing = Record<
+  'subscribe' | 'psubscribe' | 'ssubscribe',
+  (name: Bytes, handler: MessageHandler<never>, options: SubscribeOptions) => Subscription<unknown>
+>
+
+const METHODS = { channel: 'subscribe', pattern: 'psubscribe', shard: 'ssubscribe' } as const
+
+/**
+ * One channel as an external store of React: subscribed while somebody looks, and a little longer.
+ *
+ * Listeners are told once for all messages that came in one turn of the event loop.
+ *
+ * @see https://react.dev/reference/react/useSyncExternalStore
+ */
+export class ChannelStore<Data, Value> {
+  reaction: ChannelReaction<Data, Value> = {}
+  readonly #client: AnyClient
+  readonly #source: ChannelSource
+  readonly #listeners = new Set<() => void>()
+  #state: ChannelState<Value>
+  #subscription: Subscription<unknown> | undefined
+  #endAccepted: () => void = () => undefined
+  #linger: ReturnType<typeof setTimeout> | undefined
+  /** When nobody had looked for a while, by `performance.now()`. */
+  #stoppedMs: number | undefined
+  #isScheduled = false
+
+  constructor(client: AnyClient, source: ChannelSource, initial: Value) {
+    this.#client = client
+    this.#source = source
+    this.#state = { status: 'pending', value: initial, denial: undefined, gap: undefined }
+  }
+
+  /** Begins to look. @returns Ends that. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    clearTimeout(this.#linger)
+    if (!this.#subscription) this.#start()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#linger = setTimeout(() => this.#stop(), LINGER_MS)
+    }
+  }
+
+  readonly snapshot = (): ChannelState<Value> => this.#state
+
+  #start(): void {
+    // A refusal from the start ends a subscription; another token may bring it back.
+    this.#endAccepted = this.#client.on('accepted', () => {
+      if (this.#subscription?.status === 'ended' && this.#state.status === 'denied') this.#listen()
+    })
+    this.#listen()
+  }
+
+  #listen(): void {
+    const { kind, name, codec } = this.#source
+    const client = this.#client as unknown as Hearing
+    const subscription = client[METHODS[kind]](
+      name,
+      (message: Message<Data>) => this.#take(message),
+      codec === undefined ? {} : { codec },
+    )
+    this.#subscription = subscription
+    this.#status(subscription.status)
+    subscription.addEventListener('status', ({ detail }) => this.#status(detail))
+    subscription.addEventListener('denied', ({ detail }) => this.#change({ denial: detail }))
+    subscription.addEventListener('gap', ({ detail }) => this.#gap(detail))
+  }
+
+  #gap(gap: Gap): void {
+    this.#change({ gap })
+    this.reaction.onGap?.(gap)
+  }
+
+  #stop(): void {
+    const subscription = this.#subscription
+    this.#subscription = undefined
+    this.#endAccepted()
+    this.#stoppedMs = performance.now()
+    void subscription?.unsubscribe()
+  }
+
+  #take(message: Message<Data>): void {
+    const { reaction } = this
+    // Without `reduce` the type of the value is that of a message.
+    const value = reaction.reduce
+      ? reaction.reduce(this.#state.value, message)
+      : (message as unknown as Value)
+    this.#change({ value })
+  }
+
+  #status(status: SubscriptionStatus): void {
+    if (status === 'live') {
+      this.#change({ status, denial: undefined })
+      // A component that was hidden and is shown again has its old value, and a gap behind that.
+      if (this.#stoppedMs !== undefined)
+        this.#gap({ spanMs: Math.round(performance.now() - this.#stoppedMs) })
+      this.#stoppedMs = undefined
+    } else if (status !== 'ended' || this.#state.status !== 'denied') this.#change({ status })
+  }
+
+  #change(change: Partial<ChannelState<Value>>): void {
+    this.#state = { ...this.#state, ...change }
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    queueMicrotask(() => {
+      this.#isScheduled = false
+      for (const listener of this.#listeners) listener()
+    })
+  }
+}

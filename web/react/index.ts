@@ -1,0 +1,6 @@
+export type { AnyClient, ChannelReaction, ChannelState } from './channel-store.ts'
+export { RespcastProvider, useRespcast } from './context.ts'
+export type { ProviderProps } from './context.ts'
+export { useChannel } from './use-channel.ts'
+export type { ChannelOptions } from './use-channel.ts'
+export { useConnection } from './use-connection.ts'
