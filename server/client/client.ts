@@ -161,7 +161,8 @@ export class Client implements Subscriber {
 
   /** Bytes that wait for this client here and in its socket, the kernel's own buffer left out. */
   get heldBytes(): number {
-    return this.#output.heldBytes + this.#sink.pendingBytes
+    // What a socket has taken at once does not wait in it; asking it costs more than the rest.
+    return this.#output.heldBytes + (this.#blocked ? this.#sink.pendingBytes : 0)
   }
 
   /** Number of pieces waiting: CLIENT LIST's `oll`. */

@@ -89,6 +89,7 @@ async function reply(admin: RawClient, ...words: string[]): Promise<number> {
 async function main(): Promise<void> {
   const server = await startServer({ directives: { 'auth-timeout': '60', maxclients: '1000000' } })
   const admin = await connectRaw(server.port)
+  // The log is silent, but a disk that fails would make the figures worthless.
   server.core.log.error = (what: unknown) => console.error(what)
   for (let role = 0; role * PER_ROLE < SESSIONS; role++) {
     const rules = ['off', 'resetchannels', '&news', `&room:${role}`, '+subscribe']
