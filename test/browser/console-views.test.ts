@@ -1,0 +1,182 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectRaw, connectWebSocket } from '../support/resp-client.ts'
+import type { RawClient } from '../support/resp-client.ts'
+import { startServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { canRunBrowser, launchChromium } from './chromium.ts'
+import { ADMIN, MEMBER, openConsole } from './console-page.ts'
+import type { ConsolePage } from './console-page.ts'
+
+/** A look at a view: its address, and what is done there first. */
+interface Look {
+  readonly view: string
+  readonly prepare?: (console: ConsolePage) => Promise<void>
+}
+
+const LOOKS: Readonly<Record<string, Look>> = {
+  overview: { view: 'overview', prepare: (console) => console.waitFor('tiles', /Published\d/) },
+  channels: { view: 'channels', prepare: (console) => console.row('news:sport').waitFor() },
+  connections: {
+    view: 'connections',
+    prepare: async (console) => {
+      await console.page.locator('[role=row]').filter({ hasText: 'jwt:ada' }).waitFor()
+      await console.page.getByLabel('Choose 2', { exact: true }).check()
+    },
+  },
+  'the details of a connection': {
+    view: 'connections?id=2',
+    prepare: (console) => console.waitFor('client-fields', 'jwt-sub'),
+  },
+  tail: {
+    view: 'tail',
+    prepare: async (console) => {
+      await console.page.getByRole('button', { name: /^Listen/ }).click()
+      await console.waitFor('message', 'hello')
+    },
+  },
+  publish: {
+    view: 'publish',
+    prepare: async (console) => {
+      await console.page
+        .getByLabel('Name', { exact: true })
+        .fill('a-name-without-a-break'.repeat(9))
+      await console.page.getByRole('main').getByRole('button', { name: 'Publish' }).click()
+      await console.waitFor('published', '0 receivers')
+    },
+  },
+  'users and roles': { view: 'users', prepare: (console) => console.row('role:member').waitFor() },
+  'the editor of a role': {
+    view: 'users?name=role:member',
+    prepare: (console) => console.waitFor('rule-check', 'The server takes these rules.'),
+  },
+  'a question before a change': {
+    view: 'users?name=role:member',
+    prepare: async (console) => {
+      await console.page.getByTestId('rules').fill('off +nosuch')
+      await console.waitFor('problem', 'nosuch')
+      await console.button('Delete').click()
+      await console.waitFor('affected', '1 live connection')
+    },
+  },
+  'the token inspector': {
+    view: 'tokens?client=2',
+    prepare: async (console) => {
+      await console.waitFor('explanation', '&news:*')
+      await console.page.getByLabel('Channel or pattern').fill('news:sport')
+      await console.button('Ask').click()
+      await console.waitFor('verdicts', 'refused')
+    },
+  },
+  revocation: {
+    view: 'revocations',
+    prepare: async (console) => {
+      await console.page.getByLabel('Revoke', { exact: true }).selectOption('CHANNEL')
+      await console.page.getByLabel('Channel pattern').fill('news:*')
+      await console.button('Preview').click()
+      await console.waitFor('preview', '1 live connection')
+      await console.row('1').waitFor()
+    },
+  },
+  audit: { view: 'audit', prepare: (console) => console.waitFor('view-audit', 'nobody') },
+  configuration: {
+    view: 'configuration',
+    prepare: (console) => console.row('acl-pubsub-default').waitFor(),
+  },
+  'a directive': {
+    view: 'configuration?name=timeout',
+    prepare: (console) => console.waitFor('commands', 'CONFIG SET timeout'),
+  },
+  health: {
+    view: 'health',
+    prepare: async (console) => {
+      await console.waitFor('readiness', 'Ready')
+      await console.page.getByText('total_error_replies').waitFor()
+    },
+  },
+  'the command log': {
+    view: 'health',
+    prepare: async (console) => {
+      await console.page.keyboard.press('l')
+      await console.page.getByTestId('log').locator('summary').first().click()
+    },
+  },
+  'the list of shortcuts': {
+    view: 'health',
+    prepare: async (console) => {
+      await console.page.keyboard.press('?')
+      await console.waitFor('shortcuts', 'Overview')
+    },
+  },
+}
+
+describe.runIf(canRunBrowser)('views of the console in Chromium', () => {
+  let browser: Browser
+  let server: TestServer
+  let clients: RawClient[]
+  let ticking: ReturnType<typeof setInterval>
+
+  beforeAll(async () => {
+    browser = await launchChromium()
+    server = await startServer({ directives: { user: [[...ADMIN], [...MEMBER]] } })
+    const terminal = await connectRaw(server.port)
+    const token = await server.mint('ada', { roles: ['member'] })
+    const ada = await connectWebSocket(server.wsUrl, { token, origin: server.url })
+    clients = [terminal, ada]
+    ada.command('SUBSCRIBE', 'news:sport', 'user:ada:inbox')
+    await ada.takeUntil(':2\r\n')
+    terminal.command('TOKEN', 'REVOKE', 'SUB', 'nobody', 'REASON', 'a reason')
+    await terminal.takeUntil(':0\r\n')
+    ticking = setInterval(() => terminal.command('PUBLISH', 'news:sport', 'hello'), 100)
+  })
+
+  afterAll(async () => {
+    clearInterval(ticking)
+    for (const client of clients ?? []) client.destroy()
+    await server?.stop()
+    await browser?.close()
+  })
+
+  const surroundings = [
+    { name: 'in light', options: { colorScheme: 'light' } },
+    { name: 'in dark', options: { colorScheme: 'dark' } },
+    {
+      name: 'on a phone',
+      options: { colorScheme: 'light', viewport: { width: 390, height: 844 } },
+    },
+  ] as const
+
+  describe.each(surroundings)('$name', ({ name, options }) => {
+    let console: ConsolePage
+
+    beforeAll(async () => {
+      console = await openConsole(browser, server, options)
+    })
+
+    afterAll(async () => {
+      await console?.page.close()
+    })
+
+    test('the login is accessible, and needs no sideways scrolling', async () => {
+      await console.open()
+      await console.page.getByLabel('Password').waitFor()
+      await expectGoodLook()
+    })
+
+    test.each(Object.keys(LOOKS))('%s: accessible, without sideways scrolling', async (look) => {
+      const { view, prepare } = LOOKS[look] as Look
+      await console.logIn()
+      await console.waitFor('status', 'Online')
+      await console.goTo(view)
+      await prepare?.(console)
+      await expectGoodLook()
+      expect(console.complaints).toEqual([])
+    })
+
+    async function expectGoodLook(): Promise<void> {
+      expect(await console.seriousFindings()).toEqual([])
+      const width = name === 'on a phone' ? 390 : 1280
+      expect(await console.neededWidth()).toBe(width)
+    }
+  })
+})

@@ -1,0 +1,33 @@
+import { messageOf } from '../model/message-of.ts'
+import { RespcastError } from '../../client/index.ts'
+import { ShapeError } from '../model/reply.ts'
+
+/** Says what went wrong, and what to do about it. Nothing is shown where nothing did. */
+export function Problem({ error }: { readonly error: unknown }) {
+  if (error === undefined) return null
+  const [title, hint] = explain(error)
+  const detail = messageOf(error)
+  return (
+    <div class="problem" role="alert" data-testid="problem">
+      <strong>{title}</strong> {hint}
+      {detail !== '' && <code>{detail}</code>}
+    </div>
+  )
+}
+
+function explain(error: unknown): readonly [title: string, hint: string] {
+  if (error instanceof ShapeError) {
+    return ['Unexpected reply.', 'The console and the server may be of different versions.']
+  }
+  if (!(error instanceof RespcastError)) return ['That did not work.', '']
+  if (error.code === 'ERR_NOT_ONLINE' || error.code === 'ERR_LOST') {
+    return ['No connection.', 'The console connects again by itself.']
+  }
+  if (error.prefix === 'NOPERM') {
+    return ['Not permitted.', 'The user that you logged in as may not run this command.']
+  }
+  if (/^ERR unknown (command|subcommand)/i.test(error.message)) {
+    return ['Not available.', 'This server does not have the command.']
+  }
+  return ['Refused.', '']
+}

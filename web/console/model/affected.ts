@@ -1,0 +1,47 @@
+import { parseClient, parseClientList } from './client-list.ts'
+import type { ConnectionRow } from './client-list.ts'
+import { listOf, numberOf, recordOf, textOf } from './reply.ts'
+import type { RespValue } from '../../../shared/resp/types.ts'
+import type { Command } from './command.ts'
+import type { Session } from './session.ts'
+import { userKind } from './acl-rules.ts'
+
+/** The live connections that a change would reach. */
+export interface Affected {
+  readonly count: number
+  /** Some of them. */
+  readonly sample: readonly ConnectionRow[]
+}
+
+const SAMPLE_SIZE = 10
+
+/** Reads the reply of TOKEN REVOKE ... DRYRUN. */
+export function parseDryRun(reply: RespValue): Affected {
+  const fields = recordOf(reply)
+  return {
+    count: numberOf(fields.get('sessions')) ?? 0,
+    sample: listOf(fields.get('sample') ?? []).map((line) => parseClient(textOf(line))),
+  }
+}
+
+/**
+ * Finds the live connections of a user, role or ceiling. What names tokens is found by a dry run of a revocation, anything else
+ * in CLIENT LIST.
+ *
+ * @throws {RespcastError} As {@link Session.send}.
+ */
+export async function affectedBy(session: Session, user: string): Promise<Affected> {
+  const command = dryRunFor(user)
+  if (command) return parseDryRun(await session.send(command))
+  const list = parseClientList(textOf(await session.send(['CLIENT', 'LIST'])))
+  const own = list.filter((row) => row.user === user)
+  return { count: own.length, sample: own.slice(0, SAMPLE_SIZE) }
+}
+
+function dryRunFor(user: string): Command | undefined {
+  const kind = userKind(user)
+  if (kind === 'role') return ['TOKEN', 'REVOKE', 'ROLE', user.slice('role:'.length), 'DRYRUN']
+  if (kind === 'user') return undefined
+  const [, alias = 'default', subject = ''] = /^jwt(?:@([^:]*))?:(.*)$/s.exec(user) ?? []
+  return ['TOKEN', 'REVOKE', 'SUB', subject, 'FROM', alias, 'DRYRUN']
+}

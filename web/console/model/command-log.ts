@@ -1,0 +1,69 @@
+import { signal } from '@preact/signals'
+import type { ReadonlySignal } from '@preact/signals'
+
+/** Why a command was sent: somebody asked for it, or the page keeps a figure up to date by itself. */
+export type CommandSource = 'user' | 'refresh'
+
+/** One command that the page sent. */
+export interface LogEntry {
+  readonly id: number
+  /** Milliseconds since 1970. */
+  readonly atMs: number
+  readonly source: CommandSource
+  /** As it would be typed into redis-cli. */
+  readonly command: string
+  /** `pending` while there is no reply. */
+  readonly outcome: 'pending' | 'ok' | 'error'
+  /** Until the reply came; undefined while there is none. */
+  readonly tookMs: number | undefined
+  readonly reply: string
+}
+
+/** So many entries are kept of each source, so that what runs every second does not drive out what somebody did. */
+const MAX_ENTRIES = 200
+
+/** What the page sent and was answered, newest last. */
+export class CommandLog {
+  readonly #entries = {
+    user: signal<readonly LogEntry[]>([]),
+    refresh: signal<readonly LogEntry[]>([]),
+  }
+  #lastId = 0
+
+  /** The entries of one source. */
+  of(source: CommandSource): ReadonlySignal<readonly LogEntry[]> {
+    return this.#entries[source]
+  }
+
+  /**
+   * Notes a command.
+   *
+   * @returns To be called with what became of it.
+   */
+  begin(command: string, source: CommandSource): (outcome: 'ok' | 'error', reply: string) => void {
+    const startedMs = performance.now()
+    const id = ++this.#lastId
+    const entries = this.#entries[source]
+    const entry: LogEntry = {
+      id,
+      atMs: Date.now(),
+      source,
+      command,
+      outcome: 'pending',
+      tookMs: undefined,
+      reply: '',
+    }
+    entries.value = [...entries.value.slice(1 - MAX_ENTRIES), entry]
+    return (outcome, reply) => {
+      const tookMs = performance.now() - startedMs
+      entries.value = entries.value.map((each) =>
+        each.id === id ? { ...each, outcome, reply, tookMs } : each,
+      )
+    }
+  }
+
+  clear(): void {
+    this.#entries.user.value = []
+    this.#entries.refresh.value = []
+  }
+}

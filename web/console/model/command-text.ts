@@ -1,0 +1,55 @@
+import type { CommandArgument } from '../../../shared/resp/command.ts'
+import { labelOf } from './reply.ts'
+
+/** So much of one word is shown. Characters. */
+const MAX_WORD = 160
+
+/** So many words are shown. */
+const MAX_WORDS = 40
+
+/**
+ * A command as it would be typed into redis-cli, for people to read and to copy: words with blanks are quoted, long ones cut,
+ * and secrets hidden.
+ */
+export function commandText(words: readonly CommandArgument[]): string {
+  const texts = words.map((word) => (typeof word === 'string' ? word : labelOf(word)))
+  const shown = texts.slice(0, MAX_WORDS).map((word, at) => showWord(texts, word, at))
+  if (texts.length > MAX_WORDS) shown.push(`... (${texts.length - MAX_WORDS} more)`)
+  return shown.join(' ')
+}
+
+function showWord(words: readonly string[], word: string, at: number): string {
+  const secret = hiddenAs(words, word, at)
+  if (secret !== undefined) return secret
+  const short = word.length > MAX_WORD ? `${word.slice(0, MAX_WORD)}...` : word
+  if (short !== '' && !/[\s"'\\\p{Cc}]/u.test(short)) return short
+  const escaped = short
+    .replaceAll(/["\\]/g, String.raw`\$&`)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll('\r', String.raw`\r`)
+    .replaceAll('\t', String.raw`\t`)
+  return `"${escaped}"`
+}
+
+/** What stands for a word that nobody who looks over a shoulder may read; undefined for any other word. */
+function hiddenAs(words: readonly string[], word: string, at: number): string | undefined {
+  const command = words[0]?.toUpperCase()
+  const subcommand = words[1]?.toUpperCase()
+  if (command === 'AUTH') return at === words.length - 1 && at > 0 ? '(password)' : undefined
+  const hasRules =
+    (command === 'ACL' && subcommand === 'SETUSER' && at > 2) ||
+    (command === 'RESPCAST' && subcommand === 'CHECK' && at > 1)
+  if (hasRules) return /^[><#!]./.test(word) ? `${word[0]}(password)` : undefined
+  if (command === 'TOKEN' && subcommand === 'EXPLAIN' && at === 2) {
+    return word.toUpperCase() === 'CLIENT' ? undefined : '(token)'
+  }
+  if (command === 'CONFIG' && subcommand === 'SET' && at > 2 && at % 2 === 1) {
+    return isSecretDirective(words[at - 1] ?? '') ? '(secret)' : undefined
+  }
+  return undefined
+}
+
+/** Whether a directive's value is a secret: passwords, pass phrases and keys. */
+export function isSecretDirective(name: string): boolean {
+  return /pass$|secret$|^(masterauth|primaryauth|requirepass)$/i.test(name)
+}

@@ -1,0 +1,40 @@
+import manual from '../../../docs/directives.md?raw'
+
+/** What docs/directives.md says about a directive. */
+export interface Directive {
+  /** `yes, no`, `seconds, 0 to ...`. */
+  readonly type: string
+  readonly initial: string
+  /** `live`: CONFIG SET changes it at once; `kept`: it stores it; `start`, `fixed`: it does not. */
+  readonly change: string
+  readonly meaning: string
+}
+
+/** A row of the manual's tables. A bar within a cell is escaped. */
+const ROW = /^\| `([^`]+)` \| (.*?) \| (.*?) \| (.*?) \| (.*) \|$/
+
+/** The manual of directives, as it was when the page was built: together with the server that serves it. */
+export const DIRECTIVES: ReadonlyMap<string, Directive> = new Map(
+  manual.split('\n').flatMap((line) => {
+    const [, name, type = '', initial = '', change = '', meaning = ''] = ROW.exec(line) ?? []
+    if (name === undefined) return []
+    const plain = (cell: string): string => cell.replaceAll(/[`]/g, '').replaceAll(/\\(.)/g, '$1')
+    return [
+      [
+        name,
+        {
+          type: plain(type),
+          initial: plain(initial),
+          change: plain(change),
+          meaning: plain(meaning),
+        },
+      ],
+    ]
+  }),
+)
+
+/** Whether CONFIG SET takes a directive; what the manual does not know is left to the server to refuse. */
+export function isEditable(name: string): boolean {
+  const change = DIRECTIVES.get(name)?.change
+  return change === undefined || change === 'live' || change === 'kept'
+}

@@ -1,0 +1,56 @@
+/** A number of bytes for people: `512 B`, `1.5 KiB`. */
+export function showBytes(bytes: number): string {
+  let value = bytes
+  for (const unit of ['B', 'KiB', 'MiB']) {
+    if (value < 1024) return `${unit === 'B' ? value : value.toFixed(1)} ${unit}`
+    value /= 1024
+  }
+  return `${value.toFixed(1)} GiB`
+}
+
+/** A figure for people: `7`, `12.4`, `1,234`, `45.6 k`, `1.2 M`. */
+export function showFigure(value: number | undefined | null): string {
+  if (value === undefined || value === null) return '–'
+  if (value >= 1_000_000) return `${(value / 1_000_000).toFixed(1)} M`
+  if (value >= 10_000) return `${(value / 1_000).toFixed(1)} k`
+  if (value >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString('en')
+  return value.toFixed(value < 1 ? 2 : 1)
+}
+
+/** `1 session`, `2 sessions`. */
+export function plural(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** A span for people: `8 s`, `1:05 min`, `2:30 h`, `3 d`. */
+export function showSeconds(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  if (whole < 60) return `${whole} s`
+  if (whole < 3600) return `${Math.floor(whole / 60)}:${twoDigits(whole % 60)} min`
+  if (whole < 86_400) {
+    return `${Math.floor(whole / 3600)}:${twoDigits(Math.floor(whole / 60) % 60)} h`
+  }
+  return `${Math.floor(whole / 86_400)} d`
+}
+
+/** The time of day, in the page's time zone. Milliseconds since 1970. */
+export function showTime(ms: number): string {
+  const date = new Date(ms)
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')
+}
+
+/** Day and time, in the page's time zone: `2030-01-31 08:05:00`. Milliseconds since 1970. */
+export function showDate(ms: number): string {
+  const date = new Date(ms)
+  const day = [date.getFullYear(), twoDigits(date.getMonth() + 1), twoDigits(date.getDate())]
+  return `${day.join('-')} ${showTime(ms)}`
+}
+
+/** What is left until a time: `in 5:00 min`, `ended`. Milliseconds since 1970. */
+export function showLeft(ms: number, nowMs: number): string {
+  return ms <= nowMs ? 'ended' : `in ${showSeconds((ms - nowMs) / 1000)}`
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0')
+}

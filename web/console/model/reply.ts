@@ -1,0 +1,81 @@
+import { byteString, utf8Bytes, utf8Text } from '../../../shared/bytes.ts'
+import { isTagged } from '../../../shared/resp/types.ts'
+import type { RespValue } from '../../../shared/resp/types.ts'
+
+/** A reply that has not the shape which its command is documented to have. */
+export class ShapeError extends Error {
+  override readonly name = 'ShapeError'
+}
+
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The text of UTF-8 bytes; undefined where they are not UTF-8. */
+export function strictText(bytes: Uint8Array): string | undefined {
+  try {
+    return strictDecoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** A value as text for people: strings, numbers and verbatim texts. Null and nothing are the empty text. */
+export function textOf(value: RespValue | undefined): string {
+  if (value === undefined || value === null) return ''
+  if (value instanceof Uint8Array) return utf8Text(value)
+  if (typeof value !== 'object') return String(value)
+  if (isTagged(value)) {
+    if (value.type === 'verbatim') return utf8Text(value.bytes)
+    if (value.type === 'double' || value.type === 'big-number') return String(value.value)
+    if (value.type === 'error') return value.message
+  }
+  throw new ShapeError('A text was expected')
+}
+
+/** The exact bytes of a string. */
+export function bytesOf(value: RespValue | undefined): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  if (typeof value === 'string') return utf8Bytes(value)
+  throw new ShapeError('A string was expected')
+}
+
+/** A number, also one that is written as text; undefined for null and nothing. */
+export function numberOf(value: RespValue | undefined): number | undefined {
+  if (value === undefined || value === null) return undefined
+  const number = Number(textOf(value))
+  if (Number.isNaN(number)) throw new ShapeError('A number was expected')
+  return number
+}
+
+/** The items of an array or set. */
+export function listOf(value: RespValue | undefined): readonly RespValue[] {
+  if (Array.isArray(value)) return value as readonly RespValue[]
+  if (value !== undefined && isTagged(value) && value.type === 'set') return value.members
+  throw new ShapeError('An array was expected')
+}
+
+/** The pairs of a map, in order; RESP2 writes them as a flat array. */
+export function pairsOf(
+  value: RespValue | undefined,
+): readonly (readonly [key: RespValue, value: RespValue])[] {
+  if (value !== undefined && isTagged(value) && value.type === 'map') return value.entries
+  const items = listOf(value)
+  const pairs: (readonly [RespValue, RespValue])[] = []
+  for (let at = 0; at + 1 < items.length; at += 2) {
+    pairs.push([items[at] as RespValue, items[at + 1] as RespValue])
+  }
+  return pairs
+}
+
+/** A map with text keys. */
+export function recordOf(value: RespValue | undefined): ReadonlyMap<string, RespValue> {
+  return new Map(pairsOf(value).map(([key, each]) => [textOf(key), each]))
+}
+
+/** A name for people: as text if it is UTF-8 without control characters, else with `\xNN` for what is not printable ASCII. */
+export function labelOf(name: Uint8Array): string {
+  const text = strictText(name)
+  if (text !== undefined && !/\p{Cc}/u.test(text)) return text
+  return byteString(name).replaceAll(/[^\x20-\x7e]/g, (unit) => {
+    return `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`
+  })
+}

@@ -1,0 +1,67 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { CommandSource } from './command-log.ts'
+
+/** Something that is loaded from the server, and may be loaded again. */
+export interface Resource<Value> {
+  /** What was loaded last; undefined before that. */
+  readonly value: Value | undefined
+  /** What went wrong at the last attempt; undefined if nothing did. */
+  readonly error: unknown
+  readonly loading: boolean
+  /** Loads again now. */
+  readonly refresh: () => void
+}
+
+/**
+ * Loads something when the view is shown, when `key` changes, when it is asked to, and every so often while the page is visible.
+ * Answers of an earlier key are dropped.
+ *
+ * @param everyMs Counted from the answer; undefined: not by itself.
+ */
+export function useResource<Value>(
+  load: (source: CommandSource) => Promise<Value>,
+  key = '',
+  everyMs?: number,
+): Resource<Value> {
+  const [value, setValue] = useState<{ key: string; value: Value }>()
+  const [error, setError] = useState<unknown>()
+  const [loading, setLoading] = useState(true)
+  const [asked, setAsked] = useState(0)
+  const latest = useRef(load)
+  latest.current = load
+
+  useEffect(() => {
+    let current = true
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const run = async (source: CommandSource): Promise<void> => {
+      if (source === 'refresh' && document.visibilityState === 'hidden') return again()
+      if (source === 'user') setLoading(true)
+      try {
+        const loaded = await latest.current(source)
+        if (!current) return
+        setValue({ key, value: loaded })
+        setError(undefined)
+      } catch (failure) {
+        if (!current) return
+        setError(failure)
+      }
+      setLoading(false)
+      again()
+    }
+    const again = (): void => {
+      if (current && everyMs !== undefined) timer = setTimeout(() => void run('refresh'), everyMs)
+    }
+    void run('user')
+    return () => {
+      current = false
+      clearTimeout(timer)
+    }
+  }, [key, asked, everyMs])
+
+  return {
+    value: value?.key === key ? value.value : undefined,
+    error,
+    loading,
+    refresh: () => setAsked((times) => times + 1),
+  }
+}

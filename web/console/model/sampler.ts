@@ -1,0 +1,55 @@
+import { signal } from '@preact/signals'
+import type { RespValue } from '../../../shared/resp/types.ts'
+import { History } from './history.ts'
+import { infoFields, parseInfo } from './info.ts'
+import { textOf } from './reply.ts'
+import type { Command } from './command.ts'
+
+const INTERVAL_MS = 1_000
+
+/** Asks the server for its figures once a second, whatever view is shown: `PING`, and `INFO clients stats`. */
+export class Sampler {
+  readonly history = new History()
+  /** Counts samples: whoever shows the history reads it to be drawn anew. */
+  readonly version = signal(0)
+  /** The last fields of INFO. */
+  readonly fields = signal<ReadonlyMap<string, string>>(new Map())
+  /** Why there are no figures; undefined while there are. */
+  readonly failure = signal<unknown>(undefined)
+  readonly #send: (command: Command) => Promise<RespValue>
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #running = false
+
+  constructor(send: (command: Command) => Promise<RespValue>) {
+    this.#send = send
+  }
+
+  start(): void {
+    if (this.#running) return
+    this.#running = true
+    void this.#sample()
+  }
+
+  stop(): void {
+    this.#running = false
+    clearTimeout(this.#timer)
+  }
+
+  async #sample(): Promise<void> {
+    const startedMs = performance.now()
+    try {
+      await this.#send(['PING'])
+      const pingMs = performance.now() - startedMs
+      const info = await this.#send(['INFO', 'clients', 'stats'])
+      const fields = infoFields(parseInfo(textOf(info)))
+      this.history.add(Date.now() / 1000, fields, pingMs)
+      this.fields.value = fields
+      this.failure.value = undefined
+    } catch (error) {
+      this.failure.value = error
+    }
+    this.version.value++
+    const leftMs = startedMs + INTERVAL_MS - performance.now()
+    if (this.#running) this.#timer = setTimeout(() => void this.#sample(), Math.max(leftMs, 100))
+  }
+}

@@ -1,0 +1,148 @@
+import { messageOf } from './message-of.ts'
+import { signal } from '@preact/signals'
+import type { ReadonlySignal } from '@preact/signals'
+import type { RespValue } from '../../../shared/resp/types.ts'
+import { connect } from '../../client/index.ts'
+import type { ConnectionState, RespcastClient } from '../../client/index.ts'
+import type { Command } from './command.ts'
+import { CommandLog } from './command-log.ts'
+import type { CommandSource } from './command-log.ts'
+import { commandText } from './command-text.ts'
+import { passwordSocket, PLACEHOLDER_TOKEN } from './password-socket.ts'
+import { replyText } from './reply-text.ts'
+import { Sampler } from './sampler.ts'
+import { Tail } from './tail.ts'
+
+/** A command that has no reply by then gets none: the server drops messages over `ws-max-message-out`. Milliseconds. */
+const REPLY_TIMEOUT_MS = 20_000
+
+/** The login did not succeed; `message` says why, for people. */
+export class LoginError extends Error {
+  override readonly name = 'LoginError'
+}
+
+/**
+ * An operator who is logged in: one connection, and what hangs on it. Every command of the page goes through {@link send} and
+ * stands in {@link log}.
+ */
+export class Session {
+  readonly user: string
+  readonly client: RespcastClient
+  readonly log = new CommandLog()
+  readonly sampler: Sampler
+  readonly tail: Tail
+  readonly #state = signal<ConnectionState>({ status: 'connecting' })
+
+  constructor(url: string, user: string, password: string) {
+    this.user = user
+    this.client = connect(url, {
+      token: PLACEHOLDER_TOKEN,
+      tokenInBand: true,
+      WebSocket: passwordSocket(user, password),
+      reconnect: { maxMs: 5_000 },
+    })
+    this.sampler = new Sampler((command) => this.send(command, 'refresh'))
+    this.tail = new Tail(this.client, this.log)
+    this.#noteLogin()
+    this.client.on('state', (state) => {
+      if (state.status === 'connecting') this.#noteLogin()
+      this.#state.value = state
+    })
+    // Without a listener they would be uncaught errors; each caller sees its own anyway.
+    this.client.on('error', () => undefined)
+  }
+
+  get state(): ReadonlySignal<ConnectionState> {
+    return this.#state
+  }
+
+  /**
+   * Sends a command.
+   *
+   * @throws {RespcastError} `ReplyError` for an error reply, `ConnectionError` where there is no connection or no answer.
+   */
+  send(command: Command, source: CommandSource = 'user'): Promise<RespValue> {
+    const end = this.log.begin(commandText(command), source)
+    const [name, ...args] = command
+    return this.#settle(this.client.call(name, ...args), end)
+  }
+
+  /**
+   * Sends several commands of one kind at once; the log has one entry for all of them.
+   *
+   * @throws {RespcastError} As {@link send}, for the first that fails.
+   */
+  async sendAll(
+    commands: readonly Command[],
+    source: CommandSource = 'user',
+  ): Promise<readonly RespValue[]> {
+    const [first] = commands
+    if (!first) return []
+    if (commands.length === 1) return [await this.send(first, source)]
+    const end = this.log.begin(`${commandText(first)} ... (${commands.length} commands)`, source)
+    const replies = Promise.all(commands.map(([name, ...args]) => this.client.call(name, ...args)))
+    return this.#settle(replies, end)
+  }
+
+  /** Logs out; nothing of the session works any more. */
+  end(): void {
+    this.sampler.stop()
+    this.client.close()
+  }
+
+  async #settle<Reply extends RespValue | readonly RespValue[]>(
+    reply: Promise<Reply>,
+    end: (outcome: 'ok' | 'error', reply: string) => void,
+  ): Promise<Reply> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`The server has not answered within ${REPLY_TIMEOUT_MS / 1000} s`))
+      }, REPLY_TIMEOUT_MS)
+    })
+    try {
+      const value = await Promise.race([reply, late])
+      end('ok', replyText(value))
+      return value
+    } catch (error) {
+      end('error', messageOf(error))
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #noteLogin(): void {
+    const end = this.log.begin(commandText(['AUTH', this.user, '-']), 'user')
+    const stop = this.client.on('state', (state) => {
+      if (state.status === 'connecting' || state.status === 'authenticating') return
+      stop()
+      if (state.status === 'online') end('ok', 'OK')
+      else end('error', state.cause.text === '' ? state.cause.name : state.cause.text)
+    })
+  }
+}
+
+/**
+ * Logs in.
+ *
+ * @throws {LoginError} The password is wrong, or the server cannot be reached; the session is closed then.
+ */
+export async function logIn(url: string, user: string, password: string): Promise<Session> {
+  const session = new Session(url, user, password)
+  const failure = await new Promise<string | undefined>((resolve) => {
+    session.client.on('state', (state) => {
+      if (state.status === 'online') resolve(undefined)
+      else if ('cause' in state) resolve(refusalText(state.cause.name, state.cause.text))
+    })
+  })
+  if (failure === undefined) return session
+  session.end()
+  throw new LoginError(failure)
+}
+
+function refusalText(name: string, text: string): string {
+  if (text.startsWith('WRONGPASS')) return 'The server does not accept this user and password.'
+  if (text !== '') return text
+  return name === 'lost' ? 'The server cannot be reached.' : `The connection ended: ${name}`
+}

@@ -1,0 +1,40 @@
+/** Keys that mean something on every view. */
+export interface ShortcutActions {
+  /** `g` and a letter: the view of that letter. */
+  go(letter: string): void
+  help(): void
+  toggleLog(): void
+}
+
+/** How long the letter behind `g` may take. Milliseconds. */
+const SEQUENCE_MS = 1_500
+
+/** Listens to the keyboard. Nothing happens while somebody types into a field, or a dialog is open. @returns Ends that. */
+export function listenToShortcuts(actions: ShortcutActions): () => void {
+  let leaderAtMs = -SEQUENCE_MS
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isBusy(event.target)) return
+    const isSequence = performance.now() - leaderAtMs < SEQUENCE_MS
+    leaderAtMs = -SEQUENCE_MS
+    if (isSequence) actions.go(event.key)
+    else if (event.key === 'g') leaderAtMs = performance.now()
+    else if (event.key === '?') actions.help()
+    else if (event.key === 'l') actions.toggleLog()
+    else if (event.key === '/') focusOn(event, '[data-filter]')
+    else if (event.key === 'r') document.querySelector<HTMLElement>('[data-refresh]')?.click()
+  }
+  window.addEventListener('keydown', pressed)
+  return () => window.removeEventListener('keydown', pressed)
+}
+
+function isBusy(target: EventTarget | null): boolean {
+  if (document.querySelector('dialog[open]')) return true
+  return target instanceof HTMLElement && target.matches('input, textarea, select')
+}
+
+function focusOn(event: KeyboardEvent, selector: string): void {
+  const element = document.querySelector<HTMLElement>(selector)
+  if (!element) return
+  event.preventDefault()
+  element.focus()
+}

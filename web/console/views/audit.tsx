@@ -1,0 +1,143 @@
+import { useMemo, useState } from 'preact/hooks'
+import { Choice } from '../components/choice.tsx'
+import { DataTable } from '../components/data-table.tsx'
+import type { Column } from '../components/data-table.tsx'
+import { FactsDialog } from '../components/facts-dialog.tsx'
+import { FilterBox, matchesFilter } from '../components/filter-box.tsx'
+import { Problem } from '../components/problem.tsx'
+import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
+import { parseAuditEntry, parseLogEntry } from '../model/audit.ts'
+import type { AuditRow } from '../model/audit.ts'
+import { showDate } from '../model/format.ts'
+import { listOf } from '../model/reply.ts'
+import { useResource } from '../model/resource.ts'
+import { useSession } from '../model/session-context.ts'
+
+/** The server has a thousand entries at hand. */
+const AUDIT = ['RESPCAST', 'AUDIT', 'COUNT', '1000'] as const
+const REFUSALS = ['ACL', 'LOG', '128'] as const
+
+const REFRESH_MS = 5_000
+
+const FEEDS = [
+  ['audit', 'Revocations'],
+  ['refusals', 'Refusals'],
+] as const
+
+/** What operators revoked, and what was refused to whom; newest first. */
+export function AuditView() {
+  const session = useSession()
+  const [feed, setFeed] = useState<'audit' | 'refusals'>('audit')
+  const [filter, setFilter] = useState('')
+  const [opened, setOpened] = useState<AuditRow>()
+  const isAudit = feed === 'audit'
+  const { value, error, loading, refresh } = useResource(
+    async (source) => {
+      const reply = listOf(await session.send(isAudit ? AUDIT : REFUSALS, source))
+      return reply.map(isAudit ? parseAuditEntry : parseLogEntry)
+    },
+    feed,
+    REFRESH_MS,
+  )
+  const all = value ?? []
+  const rows = useMemo(
+    () => all.filter((row) => matchesFilter(filter, [row.action, row.by, row.what, row.reason])),
+    [value, filter],
+  )
+  const columns = useMemo(() => columnsOf(isAudit), [isAudit])
+  return (
+    <>
+      <ViewHeader title="Audit" commands={['RESPCAST AUDIT COUNT 1000', 'ACL LOG 128']}>
+        <RefreshButton loading={loading} onClick={refresh} />
+      </ViewHeader>
+      <div class="toolbar">
+        <Choice label="Feed" value={feed} options={FEEDS} onChange={setFeed} />
+        <FilterBox
+          label="Filter"
+          value={filter}
+          shown={rows.length}
+          total={all.length}
+          onInput={setFilter}
+        />
+      </div>
+      <Problem error={error} />
+      <DataTable
+        key={feed}
+        label={isAudit ? 'Revocations, newest first' : 'Refusals, newest first'}
+        rows={rows}
+        columns={columns}
+        rowKey={(row) => row.key}
+        initialSorting={{ key: 'at', descending: true }}
+        empty={loading ? 'Loading ...' : 'Nothing yet.'}
+        onOpen={(row) => setOpened(row)}
+      />
+      {opened && (
+        <FactsDialog
+          title={`${opened.action} ${opened.what}`}
+          facts={factsOf(opened, isAudit)}
+          onClose={() => setOpened(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+function factsOf(row: AuditRow, isAudit: boolean): readonly (readonly [string, string])[] {
+  return [
+    ['When', showDate(row.atMs)],
+    [isAudit ? 'By' : 'To whom', row.by],
+    ['Reason', row.reason],
+    [isAudit ? 'Live connections hit' : 'Times', String(row.count)],
+  ]
+}
+
+function columnsOf(isAudit: boolean): readonly Column<AuditRow>[] {
+  return [
+    {
+      key: 'at',
+      title: 'When',
+      width: '10.5rem',
+      sortBy: (row) => row.atMs,
+      cell: (row) => <time>{showDate(row.atMs)}</time>,
+    },
+    {
+      key: 'action',
+      title: isAudit ? 'Action' : 'Refused',
+      width: '6rem',
+      narrow: true,
+      sortBy: (row) => row.action,
+      cell: (row) => row.action,
+    },
+    {
+      key: 'what',
+      title: 'What',
+      width: 'minmax(0, 1.4fr)',
+      narrow: true,
+      sortBy: (row) => row.what,
+      cell: (row) => <b title={row.what}>{row.what}</b>,
+    },
+    {
+      key: 'by',
+      title: isAudit ? 'By' : 'To whom',
+      width: 'minmax(0, 1.2fr)',
+      sortBy: (row) => row.by,
+      cell: (row) => <span title={row.by}>{row.by}</span>,
+    },
+    {
+      key: 'reason',
+      title: 'Reason',
+      width: 'minmax(0, 1.2fr)',
+      sortBy: (row) => row.reason,
+      cell: (row) => <span title={row.reason}>{row.reason}</span>,
+    },
+    {
+      key: 'count',
+      title: isAudit ? 'Hit' : 'Times',
+      width: '5rem',
+      narrow: true,
+      align: 'end',
+      sortBy: (row) => row.count,
+      cell: (row) => row.count,
+    },
+  ]
+}

@@ -1,0 +1,98 @@
+import { Problem } from '../components/problem.tsx'
+import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
+import { showSeconds } from '../model/format.ts'
+import { loadReadiness } from '../model/health.ts'
+import { infoFields, parseInfo } from '../model/info.ts'
+import type { InfoSection } from '../model/info.ts'
+import { textOf } from '../model/reply.ts'
+import { useResource } from '../model/resource.ts'
+import { useSession } from '../model/session-context.ts'
+
+const REFRESH_MS = 5_000
+
+/** What stands above everything else that INFO says. */
+const HIGHLIGHTS = [
+  ['respcast_version', 'Respcast'],
+  ['redis_version', 'speaks as Redis'],
+  ['uptime_in_seconds', 'up for'],
+  ['used_memory_human', 'memory in use'],
+  ['used_memory_rss_human', 'resident memory'],
+  ['process_id', 'process'],
+] as const
+
+/** Sections that are about commands and errors open by themselves: they change, and they tell most. */
+const OPEN = new Set(['Stats', 'Errorstats'])
+
+/** Whether the server is ready for traffic, and all that INFO says. */
+export function HealthView() {
+  const session = useSession()
+  const readiness = useResource(loadReadiness, '', REFRESH_MS)
+  const info = useResource(
+    async (source) => parseInfo(textOf(await session.send(['INFO', 'everything'], source))),
+    '',
+    REFRESH_MS,
+  )
+  const fields = infoFields(info.value ?? [])
+  const refresh = (): void => {
+    readiness.refresh()
+    info.refresh()
+  }
+  return (
+    <>
+      <ViewHeader title="Health" commands={['INFO everything', 'GET /readyz']}>
+        <RefreshButton loading={info.loading} onClick={refresh} />
+      </ViewHeader>
+      <Problem error={info.error ?? readiness.error} />
+      <section class="card" data-testid="readiness">
+        {readiness.value && (
+          <h2 class={readiness.value.ready ? 'good' : 'bad'}>
+            {readiness.value.ready ? 'Ready' : 'Not ready'}
+          </h2>
+        )}
+        <ul>
+          {readiness.value?.problems.map((problem) => (
+            <li key={problem} class="bad">
+              {problem}
+            </li>
+          ))}
+        </ul>
+        <dl class="facts">
+          {HIGHLIGHTS.filter(([name]) => fields.has(name)).map(([name, title]) => (
+            <div key={name}>
+              <dt>{title}</dt>
+              <dd>{highlight(name, fields.get(name) ?? '')}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+      <div class="sections">
+        {info.value?.map((section) => (
+          <Section key={section.title} section={section} />
+        ))}
+      </div>
+    </>
+  )
+}
+
+function Section({ section }: { readonly section: InfoSection }) {
+  if (section.fields.length === 0) return null
+  return (
+    <details class="card" open={OPEN.has(section.title)}>
+      <summary>
+        <h2>{section.title}</h2> <span class="quiet">{section.fields.length}</span>
+      </summary>
+      <dl class="facts">
+        {section.fields.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value === '' ? '–' : value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+function highlight(name: string, value: string): string {
+  return name === 'uptime_in_seconds' ? showSeconds(Number(value)) : value
+}

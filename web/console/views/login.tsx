@@ -1,0 +1,69 @@
+import { messageOf } from '../model/message-of.ts'
+import { useState } from 'preact/hooks'
+import { Field } from '../components/field.tsx'
+import { logIn } from '../model/session.ts'
+import type { Session } from '../model/session.ts'
+import { webSocketUrl } from '../model/server-address.ts'
+
+/** Asks for an ACL user and its password. They stay in the memory of this page. */
+export function LoginView({ onSession }: { readonly onSession: (session: Session) => void }) {
+  const [user, setUser] = useState('')
+  const [password, setPassword] = useState('')
+  const [problem, setProblem] = useState('')
+  const [busy, setBusy] = useState(false)
+
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    setBusy(true)
+    setProblem('')
+    try {
+      onSession(await logIn(await webSocketUrl(), user, password))
+    } catch (error) {
+      setProblem(messageOf(error))
+    }
+    setBusy(false)
+  }
+
+  return (
+    <main class="login">
+      <form class="card" onSubmit={(event) => void submit(event)}>
+        <h1>
+          Respcast <span class="quiet">console</span>
+        </h1>
+        <p class="quiet">Log in as an ACL user with a password.</p>
+        <Field label="User">
+          <input
+            name="user"
+            value={user}
+            required
+            autofocus
+            autocomplete="username"
+            autocapitalize="off"
+            spellcheck={false}
+            onInput={(event) => setUser(event.currentTarget.value)}
+          />
+        </Field>
+        <Field label="Password">
+          <input
+            name="password"
+            type="password"
+            value={password}
+            required
+            autocomplete="current-password"
+            onInput={(event) => setPassword(event.currentTarget.value)}
+          />
+        </Field>
+        <button type="submit" class="primary" disabled={busy}>
+          Log in
+        </button>
+        <p class="bad" role="alert" data-testid="login-problem">
+          {problem}
+        </p>
+        <p class="quiet small">
+          Sends <code>AUTH user password</code> on a WebSocket. Nothing is stored: reloading the
+          page logs out.
+        </p>
+      </form>
+    </main>
+  )
+}

@@ -1,0 +1,129 @@
+import { useMemo, useState } from 'preact/hooks'
+import { DataTable } from '../components/data-table.tsx'
+import type { Column } from '../components/data-table.tsx'
+import { FilterBox, matchesFilter } from '../components/filter-box.tsx'
+import { Problem } from '../components/problem.tsx'
+import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
+import { parseAclLine } from '../model/acl-rules.ts'
+import type { AclUser } from '../model/acl-rules.ts'
+import { announce, announceFailure } from '../model/notices.ts'
+import { bytesOf, listOf } from '../model/reply.ts'
+import { useResource } from '../model/resource.ts'
+import { go, route } from '../model/route.ts'
+import { useSession } from '../model/session-context.ts'
+import { DryRunBox } from './dry-run-box.tsx'
+import { UserEditor } from './user-editor.tsx'
+
+const KIND_TEXTS: Readonly<Record<AclUser['kind'], string>> = {
+  user: 'user',
+  role: 'role for tokens',
+  ceiling: 'ceiling of a token user',
+}
+
+const COLUMNS: readonly Column<AclUser>[] = [
+  {
+    key: 'name',
+    title: 'Name',
+    width: 'minmax(8rem, 1fr)',
+    narrow: true,
+    sortBy: (user) => user.name,
+    cell: (user) => <b title={user.name}>{user.name}</b>,
+  },
+  {
+    key: 'kind',
+    title: 'Kind',
+    width: '11rem',
+    sortBy: (user) => user.kind,
+    cell: (user) => KIND_TEXTS[user.kind],
+  },
+  {
+    key: 'enabled',
+    title: 'State',
+    width: '4.5rem',
+    narrow: true,
+    sortBy: (user) => Number(user.enabled),
+    cell: (user) => (user.enabled ? 'on' : <span class="quiet">off</span>),
+  },
+  {
+    key: 'rules',
+    title: 'Rules',
+    width: 'minmax(0, 2.5fr)',
+    cell: (user) => <code>{rulesWithoutPasswords(user)}</code>,
+  },
+]
+
+/** Named users, roles that tokens name, and ceilings: all of them are ACL users. */
+export function UsersView() {
+  const session = useSession()
+  const [filter, setFilter] = useState('')
+  const { value, error, loading, refresh } = useResource(async (source) =>
+    listOf(await session.send(['ACL', 'LIST'], source)).map((line) => parseAclLine(bytesOf(line))),
+  )
+  const all = value ?? []
+  const rows = useMemo(
+    () => all.filter((user) => matchesFilter(filter, [user.name, user.kind, ...user.rules])),
+    [value, filter],
+  )
+  const { parameters } = route.value
+  const name = parameters.get('name')
+  const edited = all.find((user) => user.name === name)
+
+  const run = async (command: 'SAVE' | 'LOAD'): Promise<void> => {
+    try {
+      await session.send(['ACL', command])
+      announce(command === 'SAVE' ? 'ACL file written' : 'ACL file read')
+      refresh()
+    } catch (failure) {
+      announceFailure(failure)
+    }
+  }
+  return (
+    <>
+      <ViewHeader
+        title="Users and roles"
+        commands={[
+          'ACL LIST',
+          'RESPCAST CHECK rule ...',
+          'ACL SETUSER name reset rule ...',
+          'ACL DELUSER name',
+          'ACL DRYRUN name command',
+        ]}
+      >
+        <RefreshButton loading={loading} onClick={refresh} />
+        <button type="button" onClick={() => void run('SAVE')}>
+          Save to file
+        </button>
+        <button type="button" class="primary" onClick={() => go('users', { new: '' })}>
+          New
+        </button>
+      </ViewHeader>
+      <div class="toolbar">
+        <FilterBox
+          label="Filter by name or rule"
+          value={filter}
+          shown={rows.length}
+          total={all.length}
+          onInput={setFilter}
+        />
+      </div>
+      <Problem error={error} />
+      <DataTable
+        label="Users and roles"
+        rows={rows}
+        columns={COLUMNS}
+        rowKey={(user) => user.name}
+        initialSorting={{ key: 'name', descending: false }}
+        empty={loading ? 'Loading ...' : 'Nothing matches.'}
+        onOpen={(user) => go('users', { name: user.name })}
+      />
+      <DryRunBox names={all.map((user) => user.name)} />
+      {(edited || parameters.has('new')) && (
+        <UserEditor key={name} user={edited} onSaved={refresh} onClose={() => go('users')} />
+      )}
+    </>
+  )
+}
+
+function rulesWithoutPasswords({ rules }: AclUser): string {
+  return rules.filter((rule) => !/^(on|off|sanitize-payload|#[0-9a-f]{64})$/.test(rule)).join(' ')
+}
