@@ -45,8 +45,12 @@ export interface ClientOrigin {
 
 /** What a client asks of those who keep all clients. */
 export interface ClientHost {
-  /** The client has something to send: call {@link Client.flush} at the end of the turn. */
-  wantsFlush(client: Client): void
+  /**
+   * The client has something to send: call {@link Client.flush} at the end of the turn.
+   *
+   * @param first It waits for a reply, and goes before those who are only sent messages.
+   */
+  wantsFlush(client: Client, first: boolean): void
   /** The client has just been closed and has to be forgotten everywhere. */
   closed(client: Client, cause: CloseCause): void
   /** The socket of a closed client is gone. */
@@ -114,7 +118,9 @@ export class Client implements Subscriber {
   #ownPushes: OutputQueue<Subscriber> | undefined
   #executing = false
   #dirty = false
+  #goesFirst = false
   #blocked = false
+  #ended = false
   #cause: CloseCause | undefined
 
   constructor(
@@ -192,7 +198,7 @@ export class Client implements Subscriber {
   push(frame: Buffer): void {
     if (this.#cause) return
     this.#pushTarget().append(this, frame, 0, frame.length)
-    this.#wantFlush()
+    this.#wantFlush(true)
   }
 
   /**
@@ -216,12 +222,12 @@ export class Client implements Subscriber {
     if (this.#cause === PEER_CLOSED) return
     if (writer.end > writer.start) {
       this.#output.append(this, writer.buffer, writer.start, writer.end)
-      this.#wantFlush()
+      this.#wantFlush(true)
     }
     const own = this.#ownPushes
     if (own && !own.isEmpty) {
       this.#output.moveFrom(this, own)
-      this.#wantFlush()
+      this.#wantFlush(true)
     }
   }
 
@@ -229,17 +235,22 @@ export class Client implements Subscriber {
    * Writes what waits, as far as the kernel takes it. Called by the flusher at the end of a turn.
    *
    * @param nowMs Monotonic milliseconds.
+   * @param first It is written among those who go first; its place among the others, if it has one, stays.
    */
-  flush(nowMs: number): void {
-    this.#dirty = false
+  flush(nowMs: number, first: boolean): void {
+    if (first) this.#goesFirst = false
+    else this.#dirty = false
     while (!this.#blocked && !this.#output.isEmpty) {
-      const write = this.#output.take(MOST_BYTES_IN_FLIGHT, this.#sink.framed)
+      const write = this.#output.take(MOST_BYTES_IN_FLIGHT, this.#sink.framed, this)
       this.bytesOut += write.length
       this.writes++
       this.lastInteractionMs = nowMs
       if (!this.#sink.write(write.buffers)) this.#blocked = true
     }
-    if (this.#cause && this.#output.isEmpty) this.#sink.end(this.#cause.close)
+    if (this.#cause && this.#output.isEmpty && !this.#ended) {
+      this.#ended = true
+      this.#sink.end(this.#cause.close)
+    }
   }
 
   /** The kernel took the last write: go on at the end of this turn. */
@@ -272,7 +283,7 @@ export class Client implements Subscriber {
     } else {
       // A client that was waiting for a login is paused, and its half of the closing handshake has to be read.
       this.#sink.resume()
-      this.#wantFlush()
+      this.#wantFlush(true)
     }
   }
 
@@ -303,9 +314,10 @@ export class Client implements Subscriber {
     return this.#ownPushes
   }
 
-  #wantFlush(): void {
-    if (this.#dirty) return
-    this.#dirty = true
-    this.#host.wantsFlush(this)
+  #wantFlush(first = false): void {
+    if (this.#goesFirst || (this.#dirty && !first)) return
+    if (first) this.#goesFirst = true
+    else this.#dirty = true
+    this.#host.wantsFlush(this, first)
   }
 }

@@ -12,7 +12,7 @@ export type ClosedListener = (client: Client, cause: CloseCause) => void
 /** All clients there are, in the order in which they connected, and by the name of their user. */
 export class ClientTable implements ClientHost {
   readonly #clock: Clock
-  readonly #flush: (client: Client) => void
+  readonly #flush: (client: Client, first: boolean) => void
   readonly #byId = new Map<number, Client>()
   readonly #byUser = new Map<string, Set<Client>>()
   readonly #closedListeners: ClosedListener[] = []
@@ -21,8 +21,8 @@ export class ClientTable implements ClientHost {
   #whenDrained: (() => void)[] = []
   #nextId = 1
 
-  /** @param flush Has a client written at the end of the turn. */
-  constructor(clock: Clock, flush: (client: Client) => void) {
+  /** @param flush Has a client written at the end of the turn, before others if it goes first. */
+  constructor(clock: Clock, flush: (client: Client, first: boolean) => void) {
     this.#clock = clock
     this.#flush = flush
   }
@@ -78,8 +78,8 @@ export class ClientTable implements ClientHost {
     this.#closedListeners.push(listener)
   }
 
-  wantsFlush(client: Client): void {
-    this.#flush(client)
+  wantsFlush(client: Client, first: boolean): void {
+    this.#flush(client, first)
   }
 
   closed(client: Client, cause: CloseCause): void {

@@ -114,19 +114,20 @@ export class OutputQueue<Reader> {
    * replies counts as one).
    *
    * @param framed Put it in one WebSocket message.
+   * @param owner Told to a segment whose open share is used up: there may be more for it.
    */
-  take(most: number, framed: boolean): Write {
+  take(most: number, framed: boolean, owner: Reader): Write {
     const source = this.#source
     if (source === undefined) return { buffers: [], length: 0 }
     if (this.#rest === undefined && source instanceof Segment) {
       const slice = source.slice(this.#start, this.#firstEnd(source), most)
-      this.#advance(slice.end, slice.plain.length)
+      this.#advance(slice.end, slice.plain.length, owner)
       return framed ? slice.framed : slice.plain
     }
     const buffers: Buffer[] = []
     let length = 0
     while (this.#source !== undefined) {
-      const taken = this.#takeItem(buffers, most - length, length === 0)
+      const taken = this.#takeItem(buffers, most - length, length === 0, owner)
       if (taken === 0) break
       length += taken
     }
@@ -136,7 +137,7 @@ export class OutputQueue<Reader> {
   }
 
   /** @returns Bytes taken; 0 where the next frame is too large for this write. */
-  #takeItem(into: Buffer[], most: number, first: boolean): number {
+  #takeItem(into: Buffer[], most: number, first: boolean, owner: Reader): number {
     const source = this.#source as Buffer | Segment<Reader>
     if (source instanceof Segment) {
       if (most <= 0) return 0
@@ -144,13 +145,13 @@ export class OutputQueue<Reader> {
       const { buffers, length } = slice.plain
       if (length > most && !first) return 0
       into.push(...buffers)
-      this.#advance(slice.end, length)
+      this.#advance(slice.end, length, owner)
       return length
     }
     const length = this.#end - this.#start
     if (length > most && !first) return 0
     into.push(source.subarray(this.#start, this.#end))
-    this.#advance(this.#end, length)
+    this.#advance(this.#end, length, owner)
     return length
   }
 
@@ -159,10 +160,12 @@ export class OutputQueue<Reader> {
   }
 
   /** Moves the front on to position `to` of the first item; an item that is used up is let go. */
-  #advance(to: number, bytes: number): void {
+  #advance(to: number, bytes: number, owner: Reader): void {
     this.#start = to
     if (this.#end === OPEN) {
-      if (to < (this.#source as Segment<Reader>).length) return
+      const segment = this.#source as Segment<Reader>
+      if (to < segment.length) return
+      segment.detach(owner)
     } else {
       this.#closedBytes -= bytes
       if (to < this.#end) return

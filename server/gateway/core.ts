@@ -86,7 +86,9 @@ export class Core {
     const counters = new Counters()
     const users = createUsers(config, table)
     const registry = new Registry(deliveryOptions(config))
-    const clients: ClientTable = new ClientTable(clock, (client) => flusher.add(client))
+    const clients: ClientTable = new ClientTable(clock, (client, first) =>
+      flusher.add(client, first),
+    )
     this.#guard = createGuard({ config, clock, log, clients, counters })
     this.#eviction = createEviction({ config, clock, log, clients, counters })
     const flusher = new Flusher({

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../gateway/core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
+import { builtFolder } from './built-folder.ts'
 import { respcastPlugin } from './plugin.ts'
 import { createHttpServer, type HttpTls } from './server.ts'
 
@@ -26,13 +25,4 @@ export async function createPublicApp(
     })
   }
   return app
-}
-
-/** A folder of the build, seen from the sources or from dist/. */
-function builtFolder(name: string): string | undefined {
-  for (const path of [`../../${name}`, `../../dist/${name}`]) {
-    const folder = fileURLToPath(new URL(path, import.meta.url))
-    if (folder.includes('dist') && existsSync(folder)) return folder
-  }
-  return undefined
 }

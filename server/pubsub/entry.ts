@@ -15,13 +15,22 @@ export interface DeliveryOptions {
   shareBytes: number
 }
 
-/** The subscribers of one name in one protocol, and the segment that they share in this turn. */
+/** A segment of so many bytes is left for a new one: under steady load none would ever be let go. */
+const FULL_SEGMENT_BYTES = 131_072
+
+/** The subscribers of one name in one protocol, and the segment that they share now. */
 class Group {
   readonly plain = new Set<Subscriber>()
   /** Those under a deny overlay, asked at each message. */
   readonly filtered = new Set<Subscriber>()
   open: SubscriberSegment | undefined
   #prefix: Buffer | undefined
+
+  /** Ends the segment: the next message begins another. */
+  seal(): void {
+    if (this.open) this.open.sealed = true
+    this.open = undefined
+  }
 
   prefix(protocol: Protocol, kind: MessageKind, name: string): Buffer {
     this.#prefix ??= messagePrefix(protocol, kind, name)
@@ -32,8 +41,8 @@ class Group {
 /**
  * One channel, shard channel or pattern and who is subscribed to it.
  *
- * A message is encoded once for each protocol that is needed. Within a turn it is appended to the segment that the
- * group's subscribers share; only those are visited whose output does not already end in it.
+ * A message is encoded once for each protocol that is needed, and appended to the segment that the group's subscribers
+ * share; only those are visited whose output does not already end in it.
  */
 export class Entry {
   readonly name: string
@@ -85,10 +94,10 @@ export class Entry {
     if (this.#resp3 && groupSize(this.#resp3) === 0) this.#resp3 = undefined
   }
 
-  /** Ends what subscribers share in this turn: the next message starts anew. */
+  /** Ends what subscribers share: the next message starts anew. */
   closeSegments(): void {
-    if (this.#resp2) this.#resp2.open = undefined
-    if (this.#resp3) this.#resp3.open = undefined
+    this.#resp2?.seal()
+    this.#resp3?.seal()
   }
 
   /**
@@ -120,6 +129,7 @@ export class Entry {
       apart.append(prefix, named, payload, options.shareBytes)
       return deliverLarge(group, key, payload.length, apart)
     }
+    if (group.open && group.open.length >= FULL_SEGMENT_BYTES) group.seal()
     let segment = group.open
     let start = 0
     if (segment) {
@@ -143,9 +153,9 @@ export class Entry {
   }
 }
 
-/** What is open until the end of the turn. */
+/** What is open until all subscribers have been written. */
 export interface Turn {
-  readonly opened: { open: SubscriberSegment | undefined }[]
+  readonly opened: { seal(): void }[]
   /** Payloads up to this size are taken by every subscriber there is. */
   smallestMaxMessageBytes: number
 }

@@ -142,10 +142,10 @@ export class Registry {
     return receivers
   }
 
-  /** Closes the segments of this turn: what is published next starts new ones. */
+  /** Seals the segments that are open: what is published next starts new ones. Called when everybody has been written. */
   endTurn(): void {
     const opened = this.#turn.opened
-    for (const group of opened) group.open = undefined
+    for (const group of opened) group.seal()
     opened.length = 0
   }
 

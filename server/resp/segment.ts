@@ -24,6 +24,9 @@ const SMALLEST_ARENA_BYTES = 512
 /** Arenas up to this size come from the runtime's pool, which is cheaper. */
 const POOLED_ARENA_BYTES = 2_048
 
+/** Runs up to this size are put behind their WebSocket header in one buffer. */
+const JOINED_BYTES = 65_536
+
 const NOTHING = Buffer.alloc(0)
 
 /** `$`, 16 digits, CRLF, and the CRLF behind the payload. */
@@ -47,7 +50,8 @@ export interface Slice {
 }
 
 /**
- * The pushes of one channel (or pattern) in one protocol within one turn of the event loop, one behind the other.
+ * Pushes of one channel (or pattern) in one protocol, one behind the other, as they come until all subscribers have been
+ * written.
  *
  * All subscribers that are to get the same run of messages share it: each holds a position and no bytes. Small payloads
  * are copied in, so that a run is one buffer; large ones stay references to the publisher's bytes.
@@ -56,8 +60,10 @@ export class Segment<Reader = unknown> {
   readonly kind: MessageKind
   /** The channel, or for `pmessage` the pattern, as a byte string. */
   readonly name: string
-  /** Readers whose share was closed because something else was put behind it: to be attached again at the next message. */
+  /** Readers whose share was closed, or was sent whole: to be attached again at the next message. */
   detached: Reader[] | undefined
+  /** Nothing will be appended any more, so nobody has to be attached again. */
+  sealed = false
   #length = 0
   readonly #frameEnds: number[] = []
   /** Finished pieces and where each ends; the arena in use is not among them. */
@@ -74,8 +80,9 @@ export class Segment<Reader = unknown> {
     this.name = name
   }
 
-  /** Notes that a reader's share was closed. */
+  /** Notes that a reader has no open share any more. */
   detach(reader: Reader): void {
+    if (this.sealed) return
     if (this.detached) this.detached.push(reader)
     else this.detached = [reader]
   }
@@ -182,7 +189,7 @@ export class Segment<Reader = unknown> {
       plain: { buffers, length },
       get framed() {
         framed ??= {
-          buffers: inFront ? frameInPlace(arena, length) : [frameHeader(length), ...buffers],
+          buffers: inFront ? frameInPlace(arena, length) : frameApart(buffers, length),
           length,
         }
         return framed
@@ -278,4 +285,10 @@ function frameInPlace(arena: Buffer, length: number): readonly Buffer[] {
   const from = MAX_FRAME_HEADER_BYTES - frameHeaderLength(length)
   writeFrameHeader(arena, from, length)
   return [arena.subarray(from, MAX_FRAME_HEADER_BYTES + length)]
+}
+
+/** The header and the bytes behind it: in one buffer, which all who are sent the run share, unless a payload is a reference. */
+function frameApart(buffers: readonly Buffer[], length: number): readonly Buffer[] {
+  const framed = [frameHeader(length), ...buffers]
+  return buffers.length === 1 && length <= JOINED_BYTES ? [Buffer.concat(framed)] : framed
 }

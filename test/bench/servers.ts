@@ -101,6 +101,7 @@ async function start(
   )
   const child = spawn('taskset', ['-c', SERVER_CPU, program, ...args], { stdio: 'ignore' })
   await listening(port, child)
+  if (httpPort > 0) await listening(httpPort, child)
   return {
     name,
     pid: child.pid ?? 0,

@@ -70,7 +70,7 @@ class Bench {
 
   /** Takes one write off both, and checks that it is what the model says. */
   take(most: number, framed: boolean): void {
-    const write = this.queue.take(most, framed)
+    const write = this.queue.take(most, framed, READER)
     const bytes = Buffer.concat(write.buffers)
     const payloads = framed && bytes.length > 0 ? unframe(bytes) : [bytes]
     expect(payloads).toHaveLength(1)
@@ -163,7 +163,7 @@ describe('An output queue', () => {
         bench.queue.clear()
         bench.model.length = 0
         bench.check()
-        expect(bench.queue.take(1_000, true)).toEqual({ buffers: [], length: 0 })
+        expect(bench.queue.take(1_000, true, READER)).toEqual({ buffers: [], length: 0 })
       }),
       { numRuns: 100 },
     )

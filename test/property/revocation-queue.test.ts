@@ -68,7 +68,7 @@ class Bench {
   }
 
   take(most: number): void {
-    const { buffers } = this.queue.take(most, false)
+    const { buffers } = this.queue.take(most, false, READER)
     const text = Buffer.concat(buffers).toString('latin1')
     let expected = ''
     while (expected.length < text.length) expected += (this.frames.shift() as Frame).text
@@ -144,7 +144,7 @@ describe('Dropping messages out of an output queue', () => {
     append('lost')
     queue.drop(READER, (_kind, _name, channel) => channel === 'lost')
     append('later')
-    expect(Buffer.concat(queue.take(1_000, false).buffers).toString()).toBe(
+    expect(Buffer.concat(queue.take(1_000, false, READER).buffers).toString()).toBe(
       '>4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$4\r\nkept\r\n$1\r\nm\r\n',
     )
     expect(queue.isEmpty).toBe(true)

@@ -183,7 +183,7 @@ export class TestServer {
       beforeWrite: (client, nowMs) => this.guard.beforeWrite(client, nowMs),
       afterWrite: (client, nowMs) => this.guard.afterWrite(client, nowMs),
     })
-    this.clients = new ClientTable(clock, (client) => this.flusher.add(client))
+    this.clients = new ClientTable(clock, (client, first) => this.flusher.add(client, first))
     this.guard = new OutputGuard({
       limit: (name) => options.outputLimits?.[name] ?? NO_OUTPUT_LIMIT,
       idleSeconds: () => 0,

@@ -27,45 +27,63 @@ function flusher(costMs: number, count: number) {
 describe('A flusher', () => {
   test('writes each client at the end of the turn, between the looks at its limits', () => {
     const { flush, turns, log, clients } = flusher(0, 2)
-    for (const client of clients) flush.add(client)
+    for (const client of clients) flush.add(client, false)
     expect(turns).toHaveLength(1)
     expect(log).toEqual([])
     turns.shift()?.()
     expect(log).toEqual([
-      'end of turn',
       'before 0',
       'write 0',
       'after 0',
       'before 1',
       'write 1',
       'after 1',
+      'end of turn',
     ])
     expect(turns).toEqual([])
   })
 
-  test('gives the loop its turn when a flush takes longer than 8 ms', () => {
-    const { flush, turns, log, clients } = flusher(1, 100)
-    for (const client of clients) flush.add(client)
+  test('gives the loop its turn when a flush takes longer than half a millisecond', () => {
+    const { flush, turns, log, clients } = flusher(1, 40)
+    for (const client of clients) flush.add(client, false)
     const slices: number[] = []
     while (turns.length > 0) {
-      const before = log.filter((line) => line.startsWith('write')).length
+      const before = writes(log).length
       turns.shift()?.()
-      slices.push(log.filter((line) => line.startsWith('write')).length - before)
+      slices.push(writes(log).length - before)
     }
-    expect(slices).toEqual([31, 31, 31, 7])
-    expect(log.filter((line) => line.startsWith('write'))).toEqual(
-      clients.map(({ id }) => `write ${id}`),
-    )
+    expect(slices).toEqual([15, 15, 10])
+    expect(writes(log)).toEqual(clients.map(({ id }) => `write ${id}`))
+    expect(log.filter((line) => line === 'end of turn')).toHaveLength(1)
+    expect(log.at(-1)).toBe('end of turn')
   })
 
   test('writes who waits before those who came later', () => {
     const { flush, turns, log, clients } = flusher(1, 40)
-    for (const client of clients.slice(0, 39)) flush.add(client)
+    for (const client of clients.slice(0, 39)) flush.add(client, false)
     turns.shift()?.()
-    flush.add(clients[39] as Client)
+    flush.add(clients[39] as Client, false)
     expect(turns).toHaveLength(1)
+    while (turns.length > 0) turns.shift()?.()
+    expect(writes(log).at(-1)).toBe('write 39')
+  })
+
+  test('writes those who wait for a reply before all others, also in the middle of a long flush', () => {
+    const { flush, turns, log, clients } = flusher(1, 40)
+    for (const client of clients.slice(0, 38)) flush.add(client, false)
+    flush.add(clients[38] as Client, true)
     turns.shift()?.()
-    expect(log.filter((line) => line.startsWith('write')).at(-1)).toBe('write 39')
-    expect(turns).toEqual([])
+    expect(writes(log)[0]).toBe('write 38')
+    flush.add(clients[39] as Client, true)
+    const before = writes(log).length
+    turns.shift()?.()
+    expect(writes(log)[before]).toBe('write 39')
+    while (turns.length > 0) turns.shift()?.()
+    expect(writes(log)).toHaveLength(40)
   })
 })
+
+/** The writes in a log, in their order. */
+function writes(log: readonly string[]): string[] {
+  return log.filter((line) => line.startsWith('write'))
+}

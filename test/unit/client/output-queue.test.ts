@@ -29,7 +29,7 @@ describe('An output queue', () => {
   test('that is empty gives nothing out', () => {
     const queue = new OutputQueue<string>()
     expect([queue.isEmpty, queue.heldBytes, queue.itemCount]).toEqual([true, 0, 0])
-    expect(queue.take(100, false)).toEqual({ buffers: [], length: 0 })
+    expect(queue.take(100, false, ME)).toEqual({ buffers: [], length: 0 })
   })
 
   test('does not count an append of no bytes', () => {
@@ -47,24 +47,26 @@ describe('An output queue', () => {
     queue.append(ME, slab, 8, 12)
     put(queue, '+d\r\n')
     expect([queue.itemCount, queue.heldBytes]).toEqual([2, 16])
-    expect(text(queue.take(100, false))).toBe('+a\r\n+b\r\n+c\r\n+d\r\n')
+    expect(text(queue.take(100, false, ME))).toBe('+a\r\n+b\r\n+c\r\n+d\r\n')
   })
 
   test('joins pieces up to 16384 bytes and hands larger writes over as they are', () => {
     const queue = new OutputQueue<string>()
     put(queue, 'x'.repeat(10_000))
     put(queue, 'y'.repeat(6_384))
-    expect(queue.take(262_144, false).buffers).toHaveLength(1)
+    expect(queue.take(262_144, false, ME).buffers).toHaveLength(1)
     put(queue, 'x'.repeat(10_000))
     put(queue, 'y'.repeat(6_385))
-    expect(queue.take(262_144, false).buffers.map(({ length }) => length)).toEqual([10_000, 6_385])
+    expect(queue.take(262_144, false, ME).buffers.map(({ length }) => length)).toEqual([
+      10_000, 6_385,
+    ])
   })
 
   test('does not copy what is one piece', () => {
     const queue = new OutputQueue<string>()
     const reply = Buffer.from('+OK\r\n')
     queue.append(ME, reply, 0, reply.length)
-    expect(queue.take(100, false).buffers[0]?.buffer).toBe(reply.buffer)
+    expect(queue.take(100, false, ME).buffers[0]?.buffer).toBe(reply.buffer)
   })
 
   test('puts a write in one WebSocket message', () => {
@@ -73,7 +75,7 @@ describe('An output queue', () => {
     const segment = new Segment<string>()
     queue.attach(ME, segment, append(segment, 'm'))
     put(queue, '+b\r\n')
-    const write = queue.take(1_000, true)
+    const write = queue.take(1_000, true, ME)
     const body = `+a\r\n${frame('m')}+b\r\n`
     expect(write.length).toBe(body.length)
     expect(text(write)).toBe(`\x82${String.fromCharCode(body.length)}${body}`)
@@ -88,7 +90,7 @@ describe('A share of a segment', () => {
     append(segment, 'b')
     expect([queue.itemCount, queue.heldBytes]).toEqual([1, (frame('a') + frame('b')).length])
     expect(segment.detached).toBeUndefined()
-    expect(text(queue.take(1_000, false))).toBe(frame('a') + frame('b'))
+    expect(text(queue.take(1_000, false, ME))).toBe(frame('a') + frame('b'))
     expect(queue.isEmpty).toBe(true)
   })
 
@@ -100,7 +102,7 @@ describe('A share of a segment', () => {
     expect(segment.detached).toEqual([ME])
     append(segment, 'not for me')
     queue.attach(ME, segment, append(segment, 'c'))
-    expect(text(queue.take(1_000, false))).toBe(`${frame('a')}+OK\r\n${frame('c')}`)
+    expect(text(queue.take(1_000, false, ME))).toBe(`${frame('a')}+OK\r\n${frame('c')}`)
   })
 
   test('is attached once however often that is asked for', () => {
@@ -109,7 +111,7 @@ describe('A share of a segment', () => {
     queue.attach(ME, segment, append(segment, 'a'))
     queue.attach(ME, segment, append(segment, 'b'))
     expect(queue.itemCount).toBe(1)
-    expect(text(queue.take(1_000, false))).toBe(frame('a') + frame('b'))
+    expect(text(queue.take(1_000, false, ME))).toBe(frame('a') + frame('b'))
   })
 
   test('is one item again where it goes on where it was closed', () => {
@@ -131,7 +133,7 @@ describe('A share of a segment', () => {
     expect(queue.heldBytes).toBe(frame('a').length)
     queue.deliver(ME, segment, next, segment.length)
     expect(queue.itemCount).toBe(1)
-    expect(text(queue.take(1_000, false))).toBe(frame('a') + frame('b'))
+    expect(text(queue.take(1_000, false, ME))).toBe(frame('a') + frame('b'))
   })
 
   test('is taken in writes of whole frames', () => {
@@ -141,9 +143,9 @@ describe('A share of a segment', () => {
     append(segment, 'b')
     append(segment, 'c')
     const two = (frame('a') + frame('b')).length
-    expect(text(queue.take(two + 1, false))).toBe(frame('a') + frame('b'))
+    expect(text(queue.take(two + 1, false, ME))).toBe(frame('a') + frame('b'))
     expect(queue.heldBytes).toBe(frame('c').length)
-    expect(text(queue.take(1, false))).toBe(frame('c'))
+    expect(text(queue.take(1, false, ME))).toBe(frame('c'))
   })
 
   test('is let go as soon as it is used up', () => {
@@ -151,7 +153,7 @@ describe('A share of a segment', () => {
     const segment = new Segment<string>()
     queue.attach(ME, segment, append(segment, 'a'))
     put(queue, '+OK\r\n')
-    expect(text(queue.take(frame('a').length, false))).toBe(frame('a'))
+    expect(text(queue.take(frame('a').length, false, ME))).toBe(frame('a'))
     expect([queue.itemCount, queue.heldBytes]).toEqual([1, 5])
   })
 
@@ -173,9 +175,9 @@ describe('A write', () => {
     const start = append(segment, 'x'.repeat(200))
     queue.deliver(ME, segment, start, segment.length)
     put(queue, 'y'.repeat(100))
-    expect(text(queue.take(50, false))).toBe('+OK\r\n')
-    expect(text(queue.take(50, false))).toBe(frame('x'.repeat(200)))
-    expect(text(queue.take(50, false))).toBe('y'.repeat(100))
+    expect(text(queue.take(50, false, ME))).toBe('+OK\r\n')
+    expect(text(queue.take(50, false, ME))).toBe(frame('x'.repeat(200)))
+    expect(text(queue.take(50, false, ME))).toBe('y'.repeat(100))
     expect(queue.isEmpty).toBe(true)
   })
 })
@@ -191,7 +193,7 @@ describe('Moving one queue behind another', () => {
     append(segment, 'b')
     expect([own.isEmpty, own.heldBytes, own.itemCount]).toEqual([true, 0, 0])
     expect(queue.heldBytes).toBe(`:1\r\n+first\r\n${frame('a')}${frame('b')}`.length)
-    expect(text(queue.take(1_000, false))).toBe(`:1\r\n+first\r\n${frame('a')}${frame('b')}`)
+    expect(text(queue.take(1_000, false, ME))).toBe(`:1\r\n+first\r\n${frame('a')}${frame('b')}`)
   })
 
   test('joins a share that goes on where this one ended', () => {
