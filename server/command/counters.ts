@@ -10,6 +10,7 @@ export class Counters {
   /** Clients closed for `maxmemory-clients`. */
   evictedClients = 0
   queryBufferDisconnections = 0
+  /** Deliveries that were not made: the message was larger than `ws-max-message-out`. */
   messagesTooLargeForWebSocket = 0
   tokensAccepted = 0
   tokensRefused = 0
@@ -21,11 +22,16 @@ export class Counters {
   writesClosed = 0
   /** Error replies by code. */
   readonly errors = new Map<string, number>()
+  /** Closed clients by the name of the cause: names that the server gives, so that they are few. */
+  readonly closes = new Map<string, number>()
   errorReplies = 0
   #countsCodes = true
 
   /** Distinct error codes that are kept, as in Redis: with one more the codes are not counted any more. */
   static readonly MAX_ERROR_CODES = 128
+
+  /** The only code in {@link errors} once there were too many. */
+  static readonly CODES_DISABLED = 'ERRORSTATS_DISABLED'
 
   countError(code: string): void {
     this.errorReplies++
@@ -37,9 +43,13 @@ export class Counters {
       this.errors.set(code, 1)
     } else {
       this.errors.clear()
-      this.errors.set('ERRORSTATS_DISABLED', 1)
+      this.errors.set(Counters.CODES_DISABLED, 1)
       this.#countsCodes = false
     }
+  }
+
+  countClose(cause: string): void {
+    this.closes.set(cause, (this.closes.get(cause) ?? 0) + 1)
   }
 
   /** CONFIG RESETSTAT. */
@@ -49,6 +59,7 @@ export class Counters {
       if (typeof value === 'number') Object.assign(this, { [name]: value })
     }
     this.errors.clear()
+    this.closes.clear()
     this.#countsCodes = true
   }
 }

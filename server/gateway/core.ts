@@ -18,6 +18,7 @@ import { CommandTable } from '../command/table.ts'
 import type { Config } from '../config/store.ts'
 import { RespcastError } from '../errors.ts'
 import { shown, type Logger } from '../log.ts'
+import { Metrics } from '../metrics/metrics.ts'
 import { Registry, type PublishSpace } from '../pubsub/registry.ts'
 import type { TokenAuthenticator } from '../token/authenticator.ts'
 import type { Fetch } from '../token/key-fetch.ts'
@@ -28,7 +29,8 @@ import { aclFile } from './acl-file.ts'
 import type { ClientEviction } from './client-eviction.ts'
 import { clusterView } from './cluster.ts'
 import { configAccess } from './config-access.ts'
-import { processFacts } from './facts.ts'
+import { deliveryOptions } from './delivery.ts'
+import { processFacts, RESPCAST_VERSION } from './facts.ts'
 import { createEviction, createGuard } from './guards.ts'
 import type { OutputGuard } from './output-guard.ts'
 import { Reception } from './reception.ts'
@@ -68,6 +70,8 @@ export class Core {
   readonly dispatcher: Dispatcher
   readonly admission: Admission
   readonly reception: Reception
+  /** What `/metrics` of the administrators' listener answers. */
+  readonly metrics: Metrics
   readonly #authenticator: TokenAuthenticator
   readonly #openRevocations: (readOnly: boolean) => Promise<void>
   readonly #guard: OutputGuard
@@ -85,7 +89,12 @@ export class Core {
     const table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
     const counters = new Counters()
     const users = createUsers(config, table)
-    const registry = new Registry(deliveryOptions(config))
+    const registry = new Registry(deliveryOptions({ config, clock, log, counters }))
+    config.onChange(['ws-max-message-out'], (settings) => {
+      const bytes = settings.memory('ws-max-message-out')
+      if (bytes > 0) registry.limitMessages(bytes)
+      return undefined
+    })
     const clients: ClientTable = new ClientTable(clock, (client, first) =>
       flusher.add(client, first),
     )
@@ -105,6 +114,7 @@ export class Core {
       registry.unsubscribeAll(client)
       counters.bytesOutClosed += client.bytesOut
       counters.writesClosed += client.writes
+      counters.countClose(cause.name)
       log.debug(
         { id: client.id, address: client.origin.address, cause: cause.name },
         'client closed',
@@ -176,6 +186,11 @@ export class Core {
       mayUsePassword: (client) =>
         client.origin.listener !== 'public' || config.boolean('ws-password-auth'),
     }
+    this.metrics = new Metrics({
+      services: this.services,
+      maxClients: () => config.integer('maxclients'),
+      version: RESPCAST_VERSION,
+    })
     this.dispatcher = new Dispatcher(this.services)
     this.admission = new Admission(clients, counters, config)
     this.reception.connections = {
@@ -308,15 +323,6 @@ function createAclLog(config: Config): AclLog {
     return undefined
   })
   return aclLog
-}
-
-function deliveryOptions(config: Config): { shareBytes: number } {
-  const options = { shareBytes: config.memory('min-string-size-avoid-copy-reply') }
-  config.onChange(['min-string-size-avoid-copy-reply'], (settings) => {
-    options.shareBytes = settings.memory('min-string-size-avoid-copy-reply')
-    return undefined
-  })
-  return options
 }
 
 const PROTECTED_MODE =

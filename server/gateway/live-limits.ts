@@ -62,7 +62,10 @@ export function liveLimits(config: Config): LiveLimits {
       'ws-max-pattern-length',
       'ws-max-message-out',
     ],
-    (settings) => void read(settings),
+    (settings) => {
+      read(settings)
+      return undefined
+    },
   )
   return { tcpRequests, webSocketRequests, tcpClients, webSocketClients }
 }

@@ -6,7 +6,7 @@ import { builtFolder } from './built-folder.ts'
 import { createHttpServer } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
-/** The administrators' listener: the console, health for orchestrators, and a WebSocket on which ACL users log in by password. */
+/** The administrators' listener: the console, health for orchestrators, metrics, and a WebSocket on which ACL users log in by password. */
 export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<FastifyInstance> {
   const app = createHttpServer(core, undefined)
   app.addHook('onRequest', (request, reply, done) => {
@@ -19,6 +19,13 @@ export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<
     return reply
       .code(problems.length === 0 ? 200 : 503)
       .send({ status: problems.length === 0 ? 'ready' : 'not ready', problems })
+  })
+  core.metrics.watchProcess()
+  app.get('/metrics', async (_request, reply) => {
+    const text = await core.metrics.scrape()
+    return reply
+      .headers({ 'content-type': core.metrics.contentType, 'cache-control': 'no-store' })
+      .send(text)
   })
   const webSocketPath = core.config.text('ws-path')
   // What the console has to know before it can ask by command.

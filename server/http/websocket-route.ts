@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastifyWebsocket from '@fastify/websocket'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
@@ -75,17 +76,25 @@ export async function openWebSocketRoute(
     }
     done()
   })
+  const responses = new WeakMap<IncomingMessage, ServerResponse>()
   app.route({
     method: 'GET',
     url: path,
     exposeHeadRoute: false,
     onRequest: (request, reply, done) => {
       const refusal = isUpgrade(request) ? refusalOf(request, route) : NOT_AN_UPGRADE
-      if (refusal) refuse(reply, refusal)
-      else done()
+      if (refusal) {
+        refuse(reply, refusal)
+        return
+      }
+      responses.set(request.raw, reply.raw)
+      done()
     },
     handler: (_request, reply) => refuse(reply, NOT_AN_UPGRADE),
     wsHandler: (webSocket: WebSocket, request: FastifyRequest) => {
+      // The plugin's own listener and the response keep the whole request alive for as long as the socket: 6 kB each.
+      webSocket.removeAllListeners('error')
+      responses.get(request.raw)?.detachSocket(request.raw.socket)
       accept(webSocket, request, route)
     },
   })
@@ -186,10 +195,9 @@ function tokenOf(
 function accept(webSocket: WebSocket, request: FastifyRequest, route: WebSocketRoute): void {
   const { core, keepAlive, listener } = route
   const { socket } = request.raw
-  const onWritable = (): void => connection.client.onWritable()
   const sink = core.config.boolean('ws-permessage-deflate')
-    ? new CompressingSink(webSocket, onWritable)
-    : new WebSocketSink(webSocket, socket, onWritable)
+    ? new CompressingSink(webSocket)
+    : new WebSocketSink(webSocket, socket)
   const connection = core.reception.connectWebSocket(
     {
       listener,
@@ -200,6 +208,7 @@ function accept(webSocket: WebSocket, request: FastifyRequest, route: WebSocketR
     sink,
     tokenOf(request, core, true),
   )
+  sink.writer = connection.client
   core.admission.joined(connection.client, 'ws', request.ip)
   serveWebSocket(webSocket, connection, { keepAlive, nowMs: () => core.clock.monotonicMs() })
 }

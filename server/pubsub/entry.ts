@@ -13,6 +13,8 @@ export interface Message {
 export interface DeliveryOptions {
   /** Payloads of at least so many bytes are referenced, not copied: `min-string-size-avoid-copy-reply`. */
   shareBytes: number
+  /** Told how many subscribers were not given a message for its size: see {@link Subscriber.maxMessageBytes}. */
+  readonly onTooLarge?: (payloadBytes: number, subscribers: number) => void
 }
 
 /** A segment of so many bytes is left for a new one: under steady load none would ever be let go. */
@@ -127,7 +129,7 @@ export class Entry {
     if (payload.length > turn.smallestMaxMessageBytes) {
       const apart = new Segment<Subscriber>(this.#kind, this.name)
       apart.append(prefix, named, payload, options.shareBytes)
-      return deliverLarge(group, key, payload.length, apart)
+      return deliverLarge(group, key, payload.length, apart, options)
     }
     if (group.open && group.open.length >= FULL_SEGMENT_BYTES) group.seal()
     let segment = group.open
@@ -194,15 +196,21 @@ function deliverLarge(
   key: string,
   payloadBytes: number,
   segment: SubscriberSegment,
+  { onTooLarge }: DeliveryOptions,
 ): number {
   let receivers = 0
+  let tooLarge = 0
   for (const subscribers of [group.plain, group.filtered]) {
     for (const subscriber of subscribers) {
-      if (payloadBytes > subscriber.maxMessageBytes) continue
       if (subscribers === group.filtered && subscriber.overlay?.mayReceive(key) === false) continue
+      if (payloadBytes > subscriber.maxMessageBytes) {
+        tooLarge++
+        continue
+      }
       subscriber.deliver(segment, 0, segment.length)
       receivers++
     }
   }
+  if (tooLarge > 0) onTooLarge?.(payloadBytes, tooLarge)
   return receivers
 }

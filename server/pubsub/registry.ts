@@ -75,9 +75,7 @@ export class Registry {
     const before = subscriber.subscriptions.any
     if (!subscriber.subscriptions.add(space, name, owner)) return false
     if (!before) this.#subscribers++
-    if (subscriber.maxMessageBytes < this.#turn.smallestMaxMessageBytes) {
-      this.#turn.smallestMaxMessageBytes = subscriber.maxMessageBytes
-    }
+    this.limitMessages(subscriber.maxMessageBytes)
     this.#entry(space, name).add(subscriber)
     return true
   }
@@ -140,6 +138,11 @@ export class Registry {
       }
     }
     return receivers
+  }
+
+  /** Tells that some subscribers now take payloads of at most so many bytes, also those who are there already. */
+  limitMessages(bytes: number): void {
+    if (bytes < this.#turn.smallestMaxMessageBytes) this.#turn.smallestMaxMessageBytes = bytes
   }
 
   /** Seals the segments that are open: what is published next starts new ones. Called when everybody has been written. */

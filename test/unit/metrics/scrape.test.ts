@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest'
+import { closeCause } from '../../../server/client/close-cause.ts'
+import { FIGURES, Metrics } from '../../../server/metrics/metrics.ts'
+import { TestServer } from '../../support/test-server-parts.ts'
+
+function metricsOf(server: TestServer): Metrics {
+  return new Metrics({ services: server.services, maxClients: () => 10_000, version: '1.2.3' })
+}
+
+/** The lines of samples, without those about the process. */
+async function scraped(server: TestServer): Promise<string[]> {
+  const text = await metricsOf(server).scrape()
+  return text.split('\n').filter((line) => line.startsWith('respcast_'))
+}
+
+describe('a scrape', () => {
+  test('names each metric once, with its help and its type', async () => {
+    const text = await metricsOf(new TestServer()).scrape()
+    for (const { name, type, help } of FIGURES) {
+      expect(text.split(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`)).toHaveLength(2)
+    }
+    const named = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
+    expect(named).toHaveLength(new Set(named).size)
+  })
+
+  test('is in the text format of Prometheus', () => {
+    expect(metricsOf(new TestServer()).contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
+  })
+
+  test('has the memory and CPU of the process and the delay of the event loop, under their usual names', async () => {
+    const text = await metricsOf(new TestServer()).scrape()
+    for (const name of [
+      'process_resident_memory_bytes',
+      'process_cpu_seconds_total',
+      'nodejs_eventloop_lag_p99_seconds',
+      'nodejs_heap_size_used_bytes',
+    ]) {
+      expect(text).toMatch(new RegExp(`^${name} \\d`, 'm'))
+    }
+  })
+
+  test('lists no open sockets, which cost time for each of them', async () => {
+    expect(await metricsOf(new TestServer()).scrape()).not.toContain('nodejs_active_')
+  })
+
+  test('may be made of several servers in one process, each with its own figures', async () => {
+    const [one, other] = [new TestServer(), new TestServer()]
+    one.counters.messagesPublished = 5
+    expect(await scraped(one)).toContain('respcast_messages_published_total 5')
+    expect(await scraped(other)).toContain('respcast_messages_published_total 0')
+  })
+
+  test('repeats a figure that did not change, and does not add it up', async () => {
+    const server = new TestServer()
+    server.counters.evictedClients = 3
+    const metrics = metricsOf(server)
+    await metrics.scrape()
+    expect(await metrics.scrape()).toContain('\nrespcast_evicted_clients_total 3\n')
+  })
+
+  test('that overlaps another answers the same', async () => {
+    const server = new TestServer()
+    server.connect()
+    const metrics = metricsOf(server)
+    const [first, second] = await Promise.all([metrics.scrape(), metrics.scrape()])
+    const line = 'respcast_connected_clients{transport="tcp",listener="resp"} 1'
+    expect(first).toContain(line)
+    expect(second).toContain(line)
+  })
+})
+
+test.each([
+  ['connectionsReceived', 'respcast_connections_received_total'],
+  ['connectionsRejected', 'respcast_connections_rejected_total'],
+  ['commandsProcessed', 'respcast_commands_processed_total'],
+  ['bytesIn', 'respcast_received_bytes_total'],
+  ['bytesOutClosed', 'respcast_sent_bytes_total'],
+  ['messagesPublished', 'respcast_messages_published_total'],
+  ['messagesDelivered', 'respcast_messages_delivered_total'],
+  ['messagesTooLargeForWebSocket', 'respcast_messages_too_large_total'],
+  ['outputLimitDisconnections', 'respcast_output_limit_disconnections_total'],
+  ['queryBufferDisconnections', 'respcast_query_buffer_disconnections_total'],
+  ['evictedClients', 'respcast_evicted_clients_total'],
+  ['originsRefused', 'respcast_origins_refused_total'],
+  ['tokensAccepted', 'respcast_token_logins_total{result="accepted"}'],
+  ['tokensRefused', 'respcast_token_logins_total{result="refused"}'],
+] as const)('%s is read as %s', async (counter, metric) => {
+  const server = new TestServer()
+  server.counters[counter] = 42
+  expect(await scraped(server)).toContain(`${metric} 42`)
+})
+
+describe('counters by name', () => {
+  test('show each close cause from the start, at 0', async () => {
+    const lines = await scraped(new TestServer())
+    for (const cause of ['slow-consumer', 'revoked', 'quit', 'peer-closed', 'killed', 'idle']) {
+      expect(lines).toContain(`respcast_clients_closed_total{cause="${cause}"} 0`)
+    }
+  })
+
+  test('count closes by cause, and causes without a name of their own as other', async () => {
+    const server = new TestServer()
+    server.counters.countClose(closeCause('slow-consumer', 'drop', '').name)
+    server.counters.countClose('slow-consumer')
+    server.counters.countClose('from-elsewhere')
+    const lines = await scraped(server)
+    expect(lines).toContain('respcast_clients_closed_total{cause="slow-consumer"} 2')
+    expect(lines).toContain('respcast_clients_closed_total{cause="other"} 1')
+  })
+
+  test('show error replies by their first word', async () => {
+    const server = new TestServer()
+    server.connect().send('NOSUCH')
+    expect(await scraped(server)).toContain('respcast_error_replies_total{code="ERR"} 1')
+  })
+
+  test('show one figure for all error replies when there were more than 128 codes', async () => {
+    const server = new TestServer()
+    for (let i = 0; i < 200; i++) server.counters.countError(`E${i}`)
+    const lines = await scraped(server)
+    expect(lines.filter((line) => line.startsWith('respcast_error_replies_total'))).toEqual([
+      'respcast_error_replies_total{code="other"} 200',
+    ])
+  })
+
+  test('show what the ACL refused by reason', async () => {
+    const server = new TestServer()
+    server.setUser('default', 'on nopass resetchannels +@all')
+    server.connect().send('SUBSCRIBE', 'secret')
+    const lines = await scraped(server)
+    expect(lines).toContain('respcast_acl_denials_total{reason="channel"} 1')
+    expect(lines).toContain('respcast_acl_denials_total{reason="auth"} 0')
+  })
+
+  test('fall to 0 with CONFIG RESETSTAT, as a counter does when its process restarts', async () => {
+    const server = new TestServer()
+    server.setUser('default', 'on nopass +@all')
+    const client = server.connect()
+    server.counters.countClose('quit')
+    expect(client.send('CONFIG', 'RESETSTAT')).toBe('+OK\r\n')
+    const lines = await scraped(server)
+    expect(lines).toContain('respcast_clients_closed_total{cause="quit"} 0')
+  })
+})
+
+describe('peers', () => {
+  test('cannot add a label: channels, users, names and addresses appear nowhere', async () => {
+    const server = new TestServer()
+    server.setUser('mallory', 'on nopass allchannels +@all')
+    const client = server.connect({ address: '203.0.113.9:40000' })
+    client.send('AUTH', 'mallory', 'x')
+    client.send('CLIENT', 'SETNAME', 'canary')
+    client.send('SUBSCRIBE', 'canary')
+    client.send('PSUBSCRIBE', 'canary*')
+    server.connect().send('CANARY', 'canary')
+    const text = (await scraped(server)).join('\n')
+    expect(text).toContain('respcast_channels 1')
+    expect(text).not.toMatch(/canary|mallory|203\.0\.113\.9/i)
+  })
+})
+
+test('the version is a label of a figure that is always 1', async () => {
+  expect(await scraped(new TestServer())).toContain(
+    `respcast_build_info{version="1.2.3",node_version="${process.version}"} 1`,
+  )
+})
