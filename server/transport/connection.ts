@@ -57,8 +57,9 @@ export class Connection {
   #ended = false
   #bytesBeforeLogin = 0
   #commandsBeforeLogin = 0
-  readonly #commandRate: RateLimiter | undefined
-  readonly #publishRate: RateLimiter | undefined
+  /** Made when a rate is set. */
+  #commandRate: RateLimiter | undefined
+  #publishRate: RateLimiter | undefined
   #throttledSinceMs: number | undefined
 
   constructor(client: Client, limits: RequestLimits, host: ConnectionHost) {
@@ -66,11 +67,6 @@ export class Connection {
     this.#host = host
     this.#limits = limits
     this.#parser = new RequestParser(limits)
-    if (client.isWebSocket) {
-      const nowMs = host.clock.monotonicMs()
-      this.#commandRate = new RateLimiter(host.rates.commandsPerSecond, nowMs)
-      this.#publishRate = new RateLimiter(host.rates.publishesPerSecond, nowMs)
-    }
   }
 
   /** Executes nothing until `done` is settled: a login that began before the first byte. */
@@ -141,19 +137,22 @@ export class Connection {
         this.holdFor(waiting)
         return
       }
-      if (this.#commandRate && this.#isThrottled()) return
+      if (client.isWebSocket && this.#isThrottled()) return
     }
   }
 
   /** Holds a WebSocket back that is faster than its rates; one that does not slow down is closed. */
   #isThrottled(): boolean {
     const { client } = this
-    const { clock } = this.#host
+    const { clock, rates } = this.#host
+    if (rates.commandsPerSecond() === 0 && rates.publishesPerSecond() === 0) return false
     const nowMs = clock.monotonicMs()
+    this.#commandRate ??= new RateLimiter(rates.commandsPerSecond, nowMs)
+    this.#publishRate ??= new RateLimiter(rates.publishesPerSecond, nowMs)
     const publishes = client.lastCommand === 'publish' || client.lastCommand === 'spublish'
     const waitMs = Math.max(
-      this.#commandRate?.take(nowMs) ?? 0,
-      publishes ? (this.#publishRate?.take(nowMs) ?? 0) : 0,
+      this.#commandRate.take(nowMs),
+      publishes ? this.#publishRate.take(nowMs) : 0,
     )
     if (waitMs === 0) {
       this.#throttledSinceMs = undefined

@@ -13,45 +13,80 @@ interface DirectOptions extends SocketConstructorOpts {
   readonly handle: unknown
   readonly onread: {
     readonly buffer: Uint8Array
-    readonly callback: (bytes: number) => boolean
+    readonly callback: (this: DirectSocket, bytes: number) => boolean
+  }
+}
+
+/** Who is handed what a socket reads. */
+export interface ByteReader {
+  /** The bytes are the callee's own. */
+  receive(chunk: Buffer): void
+}
+
+const ON_READ: DirectOptions['onread'] = {
+  buffer: READ_BUFFER,
+  callback(bytes) {
+    const chunk = Buffer.allocUnsafe(bytes)
+    READ_BUFFER.copy(chunk, 0, 0, bytes)
+    this.reader?.receive(chunk)
+    return true
+  },
+}
+
+/**
+ * A socket that reads without a stream.
+ *
+ * An ordinary socket allocates 64 kB for each read and passes it through a stream: 44 µs of CPU for a read of 1 kB and the
+ * answer to it, against 33 µs this way (medians of 60,000 with Node 20.20).
+ */
+class DirectSocket extends Socket {
+  reader: ByteReader | undefined
+
+  constructor(handle: unknown) {
+    const options: DirectOptions = {
+      handle,
+      allowHalfOpen: true,
+      readable: true,
+      writable: true,
+      onread: ON_READ,
+    }
+    super(options)
+  }
+}
+
+/** A socket, and what starts reading from it. */
+export interface Readable {
+  readonly socket: Socket
+  readonly start: (reader: ByteReader) => void
+}
+
+/** Reads a socket as the runtime does. */
+export function readAsStream(accepted: Socket): Readable {
+  return {
+    socket: accepted,
+    start: (reader) => {
+      accepted.on('data', (chunk: Buffer) => reader.receive(chunk))
+      accepted.resume()
+    },
   }
 }
 
 /**
- * Takes over an accepted socket that has not been read from (`pauseOnConnect`), and reads from it without a stream.
+ * Takes over an accepted socket that has not been read from (`pauseOnConnect`).
  *
- * An ordinary socket allocates 64 kB for each read and passes it through a stream: 44 µs of CPU for a read of 1 kB and the
- * answer to it, against 33 µs this way (medians of 60,000 with Node 20.20). The option exists for outgoing connections
- * only; for accepted ones it takes the socket's handle, which is the runtime's own. Without one the socket is left as
- * it is.
- *
- * @param onBytes Called with each read; the bytes are the callee's own.
- * @returns The socket to use from now on.
+ * The option for direct reads exists for outgoing connections only; for accepted ones the socket's handle is taken, which
+ * is the runtime's own. Where there is none, the socket is read as a stream.
  */
-export function readDirectly(accepted: Socket, onBytes: (chunk: Buffer) => void): Socket {
+export function readDirectly(accepted: Socket): Readable {
   const { _handle: handle } = accepted as Socket & Handled
-  if (handle === undefined || handle === null) {
-    accepted.on('data', onBytes)
-    accepted.resume()
-    return accepted
-  }
+  if (handle === undefined || handle === null) return readAsStream(accepted)
   ;(accepted as Socket & Handled)._handle = null
-  const options: DirectOptions = {
-    handle,
-    allowHalfOpen: true,
-    readable: true,
-    writable: true,
-    onread: {
-      buffer: READ_BUFFER,
-      callback: (bytes) => {
-        const chunk = Buffer.allocUnsafe(bytes)
-        READ_BUFFER.copy(chunk, 0, 0, bytes)
-        onBytes(chunk)
-        return true
-      },
+  const socket = new DirectSocket(handle)
+  return {
+    socket,
+    start: (reader) => {
+      socket.reader = reader
+      socket.read(0)
     },
   }
-  const socket = new Socket(options)
-  socket.read(0)
-  return socket
 }

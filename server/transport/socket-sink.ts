@@ -3,13 +3,22 @@ import type { Sink, WebSocketClose } from '../client/sink.ts'
 
 const NOTHING = Buffer.alloc(0)
 
+/** Who is told that a socket has taken what it had not taken at once. */
+export interface Writer {
+  onWritable(): void
+}
+
 /**
  * Hands buffers to a socket, in one system call.
  *
- * @param onTaken Called once the kernel has taken everything, if it did not do so at once.
+ * @param writer Told once the kernel has taken everything, if it did not do so at once.
  * @returns Whether it did.
  */
-export function writeAll(socket: Socket, buffers: readonly Buffer[], onTaken: () => void): boolean {
+export function writeAll(
+  socket: Socket,
+  buffers: readonly Buffer[],
+  writer: Writer | undefined,
+): boolean {
   if (buffers.length === 1) {
     socket.write(buffers[0] as Buffer)
   } else {
@@ -19,20 +28,19 @@ export function writeAll(socket: Socket, buffers: readonly Buffer[], onTaken: ()
   }
   if (socket.writableLength === 0) return true
   // Behind everything else: its callback says that the rest is gone. A callback on each write would cost each write.
-  socket.write(NOTHING, onTaken)
+  socket.write(NOTHING, () => writer?.onWritable())
   return false
 }
 
 /** A client's bytes over TCP, TLS or a Unix socket. */
 export class SocketSink implements Sink {
   readonly framed = false
+  /** Set once there is one: the client is made with its sink. */
+  writer: Writer | undefined
   readonly #socket: Socket
-  readonly #onTaken: () => void
 
-  /** @param onWritable Called when a write that was not taken at once has been. */
-  constructor(socket: Socket, onWritable: () => void) {
+  constructor(socket: Socket) {
     this.#socket = socket
-    this.#onTaken = onWritable
   }
 
   get pendingBytes(): number {
@@ -40,7 +48,7 @@ export class SocketSink implements Sink {
   }
 
   write(buffers: readonly Buffer[]): boolean {
-    return writeAll(this.#socket, buffers, this.#onTaken)
+    return writeAll(this.#socket, buffers, this.writer)
   }
 
   end(_close: WebSocketClose | undefined): void {

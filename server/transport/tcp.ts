@@ -5,14 +5,14 @@ import type { TransportName } from '../client/client.ts'
 import { RespcastError } from '../errors.ts'
 import type { Admission } from './admission.ts'
 import type { Connection } from './connection.ts'
-import { readDirectly } from './direct-reader.ts'
+import { readAsStream, readDirectly } from './direct-reader.ts'
 import { SocketSink } from './socket-sink.ts'
 import type { Sink } from '../client/sink.ts'
 
 /** What a RESP listener needs of the server. */
 export interface TcpHost {
   readonly admission: Admission
-  /** Makes a client of an accepted socket. `onWritable` of the sink is to be called by it. */
+  /** Makes a client of an accepted socket. */
   readonly connect: (peer: TcpPeer, sink: Sink) => Connection
   /** The line with which protected mode refuses a peer, if it does. */
   readonly refusal: (peer: TcpPeer) => string | undefined
@@ -114,7 +114,7 @@ function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
 }
 
 function acceptSocket(accepted: Socket, endpoint: TcpEndpoint, host: TcpHost): void {
-  accepted.on('error', () => accepted.destroy())
+  accepted.on('error', destroyOnError)
   const peer = peerOf(accepted, endpoint)
   if (host.admission.refusal('tcp', peer.ip)) {
     refuse(accepted, FULL)
@@ -127,19 +127,25 @@ function acceptSocket(accepted: Socket, endpoint: TcpEndpoint, host: TcpHost): v
   }
   const keepAlive = host.keepAliveSeconds()
   if (keepAlive > 0) accepted.setKeepAlive(true, keepAlive * 1000)
-  let connection: Connection | undefined
-  const onBytes = (chunk: Buffer): void => connection?.receive(chunk)
-  let socket = accepted
-  if (endpoint.kind === 'tls') {
-    socket.on('data', onBytes)
-  } else {
-    socket = readDirectly(accepted, onBytes)
-    socket.on('error', () => socket.destroy())
-  }
-  connection = host.connect(peer, new SocketSink(socket, () => connection?.client.onWritable()))
+  const { socket, start } =
+    endpoint.kind === 'tls' ? readAsStream(accepted) : readDirectly(accepted)
+  if (socket !== accepted) socket.on('error', destroyOnError)
+  const sink = new SocketSink(socket)
+  const connection = host.connect(peer, sink)
+  sink.writer = connection.client
   host.admission.joined(connection.client, 'tcp', peer.ip)
-  socket.on('end', () => connection?.peerEnded())
-  socket.on('close', () => connection?.peerClosed())
+  tellEnd(socket, connection)
+  start(connection)
+}
+
+/** A function of its own, so that what it keeps alive is the connection alone. */
+function tellEnd(socket: Socket, connection: Connection): void {
+  socket.on('end', () => connection.peerEnded())
+  socket.on('close', () => connection.peerClosed())
+}
+
+function destroyOnError(this: Socket): void {
+  this.destroy()
 }
 
 /** Says why, and hangs up. */

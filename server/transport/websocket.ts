@@ -1,14 +1,18 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import type { Client } from '../client/client.ts'
 import { closeCause } from '../client/close-cause.ts'
 import type { Sink, WebSocketClose } from '../client/sink.ts'
 import type { Connection } from './connection.ts'
 import type { KeepAlive, Pingable } from './keep-alive.ts'
-import { writeAll } from './socket-sink.ts'
+import { writeAll, type Writer } from './socket-sink.ts'
 
 /** RFC 6455 section 7.4.1. */
 const NORMAL_CLOSURE = 1000
 const POLICY_VIOLATION = 1008
+
+/** ws's code for a message over `ws-max-payload`. */
+const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
 
 /** Pings that a peer may send: a burst, and so many a second after it. */
 const PING_BURST = 30
@@ -19,7 +23,8 @@ export class WebSocketSink implements Sink {
   readonly framed = true
   readonly #webSocket: WebSocket
   readonly #socket: Socket
-  readonly #onTaken: () => void
+  /** Set once there is one: the client is made with its sink. */
+  writer: Writer | undefined
 
   /**
    * Without compression ws writes its own frames at once, so ours and ws's never mix, and frames can be shared between
@@ -27,10 +32,9 @@ export class WebSocketSink implements Sink {
    *
    * @param socket The socket that was upgraded.
    */
-  constructor(webSocket: WebSocket, socket: Socket, onWritable: () => void) {
+  constructor(webSocket: WebSocket, socket: Socket) {
     this.#webSocket = webSocket
     this.#socket = socket
-    this.#onTaken = onWritable
   }
 
   get pendingBytes(): number {
@@ -40,7 +44,7 @@ export class WebSocketSink implements Sink {
   write(buffers: readonly Buffer[]): boolean {
     // After a close frame nothing may follow (RFC 6455 section 5.5.1).
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return true
-    return writeAll(this.#socket, buffers, this.#onTaken)
+    return writeAll(this.#socket, buffers, this.writer)
   }
 
   end(close: WebSocketClose | undefined): void {
@@ -67,11 +71,11 @@ export class WebSocketSink implements Sink {
 export class CompressingSink implements Sink {
   readonly framed = false
   readonly #webSocket: WebSocket
-  readonly #onTaken: () => void
+  /** Set once there is one: the client is made with its sink. */
+  writer: Writer | undefined
 
-  constructor(webSocket: WebSocket, onWritable: () => void) {
+  constructor(webSocket: WebSocket) {
     this.#webSocket = webSocket
-    this.#onTaken = onWritable
   }
 
   get pendingBytes(): number {
@@ -81,7 +85,7 @@ export class CompressingSink implements Sink {
   write(buffers: readonly Buffer[]): boolean {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return true
     const message = buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers)
-    this.#webSocket.send(message, { binary: true }, () => this.#onTaken())
+    this.#webSocket.send(message, { binary: true }, () => this.writer?.onWritable())
     return false
   }
 
@@ -118,41 +122,77 @@ export function serveWebSocket(
   connection: Connection,
   host: WebSocketHost,
 ): void {
-  const { client } = connection
-  const peer: Pingable = {
-    ping: () => {
-      if (webSocket.readyState === webSocket.OPEN) webSocket.ping()
-    },
-    dead: () => {
-      client.close(closeCause('slow-consumer', 'drop', 'no answer to a ping'))
-      client.terminate()
-    },
-    lastHeardMs: () => client.lastInteractionMs,
-  }
-  let pings = PING_BURST
-  let lastPingMs = host.nowMs()
+  const peer = new WebSocketPeer(webSocket, connection.client, host)
   webSocket.on('message', (data) => {
+    peer.heard()
     // ws is told to give buffers; fragments come joined.
     connection.receive(data as Buffer)
   })
-  webSocket.on('pong', () => {
-    client.lastInteractionMs = host.nowMs()
-  })
-  webSocket.on('ping', () => {
-    const nowMs = host.nowMs()
-    client.lastInteractionMs = nowMs
-    pings = Math.min(PING_BURST, pings + ((nowMs - lastPingMs) / 1000) * PINGS_PER_SECOND) - 1
-    lastPingMs = nowMs
-    if (pings < 0) {
-      const close = { code: POLICY_VIOLATION, reason: 'too many pings' }
-      client.close({ name: 'ping-flood', output: 'drop', close })
-    }
-  })
-  // ws reports frames that break the protocol here, and closes by itself with the code that says so.
-  webSocket.on('error', () => {})
+  webSocket.on('pong', () => peer.answered())
+  webSocket.on('ping', () => peer.pinged())
+  webSocket.on('error', (error: NodeJS.ErrnoException) => peer.failed(error))
   webSocket.on('close', () => {
     host.keepAlive.remove(peer)
     connection.peerClosed()
   })
   host.keepAlive.add(peer)
+}
+
+/** A WebSocket as the keep-alive sees it, and how often it pings us. */
+class WebSocketPeer implements Pingable {
+  readonly #webSocket: WebSocket
+  readonly #client: Client
+  readonly #host: WebSocketHost
+  #pings = PING_BURST
+  #lastPingMs: number
+  /** Only what comes from the peer counts: our own writes say nothing of whether it is there. */
+  #heardMs: number
+
+  constructor(webSocket: WebSocket, client: Client, host: WebSocketHost) {
+    this.#webSocket = webSocket
+    this.#client = client
+    this.#host = host
+    this.#lastPingMs = host.nowMs()
+    this.#heardMs = this.#lastPingMs
+  }
+
+  ping(): void {
+    if (this.#webSocket.readyState === this.#webSocket.OPEN) this.#webSocket.ping()
+  }
+
+  dead(): void {
+    this.#client.close(closeCause('slow-consumer', 'drop', 'no answer to a ping'))
+    this.#client.terminate()
+  }
+
+  lastHeardMs(): number {
+    return this.#heardMs
+  }
+
+  heard(): void {
+    this.#heardMs = this.#host.nowMs()
+  }
+
+  /** A pong: life, and an interaction as CLIENT LIST's `idle` means it. */
+  answered(): void {
+    this.heard()
+    this.#client.lastInteractionMs = this.#heardMs
+  }
+
+  /** ws reports frames that break the protocol, and closes by itself with the code that says so; only the cause is noted. */
+  failed({ code }: NodeJS.ErrnoException): void {
+    if (code === TOO_LARGE) this.#client.close(closeCause('too-large', 'drop', 'message too large'))
+  }
+
+  /** Closes a peer that pings more often than anybody needs. */
+  pinged(): void {
+    this.answered()
+    const nowMs = this.#heardMs
+    const earned = ((nowMs - this.#lastPingMs) / 1000) * PINGS_PER_SECOND
+    this.#pings = Math.min(PING_BURST, this.#pings + earned) - 1
+    this.#lastPingMs = nowMs
+    if (this.#pings >= 0) return
+    const close = { code: POLICY_VIOLATION, reason: 'too many pings' }
+    this.#client.close({ name: 'ping-flood', output: 'drop', close })
+  }
 }

@@ -100,9 +100,9 @@ function runLoad(
 }
 
 /** The figure of one run; for CPU time the server's, in seconds. */
-function figureOf(result: LoadResult, measure: Measure): number {
+function figureOf(result: LoadResult, kind: Measure): number {
   const cpu = Math.max(result.server_cpu_s, 0.01)
-  switch (measure) {
+  switch (kind) {
     case 'deliveries':
       return result.deliveries / cpu
     case 'publishes':

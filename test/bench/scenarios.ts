@@ -87,7 +87,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: '10,000 idle connections (kB each)',
-    load: '--subs 10000 --channels 10000 --pipeline 1 --messages 1'.split(' '),
+    load: '--subs 10000 --pipeline 1 --messages 1'.split(' '),
     against: ['respcast tcp', 'respcast ws', 'valkey'],
     measure: 'memory',
   },

@@ -54,6 +54,7 @@ export function startRespcast(port: number, httpPort: number): Promise<BenchServ
       `dir ${dir}`,
       'maxclients 60000',
       'loglevel warning',
+      'ws-ping-interval 0',
       'ws-max-patterns 0',
       'ws-max-subscriptions 0',
       'ws-max-payload 8mb',

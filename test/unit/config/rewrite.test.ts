@@ -147,7 +147,7 @@ describe('CONFIG REWRITE', () => {
       fc.property(lines, fc.record(value, { requiredKeys: [] }), (before, set) => {
         const text = before.map((line) => `${line}\n`).join('')
         const config = configOfFile(text)
-        const pairs = Object.entries(set) as [string, string][]
+        const pairs = Object.entries<string>(set)
         expect(config.set(pairs)).toBeUndefined()
         const after = config.rewrite(text, [])
         const again = configOfFile(after)

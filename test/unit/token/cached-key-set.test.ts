@@ -120,10 +120,10 @@ describe('a cached key set', () => {
     endpoint.fail()
     await endpoint.keys.start()
     const at: number[] = []
-    for (let second = 1; second <= 1500; second++) {
+    for (let elapsed = 1; elapsed <= 1500; elapsed++) {
       const before = endpoint.calls
       await endpoint.pass(1000)
-      if (endpoint.calls > before) at.push(second)
+      if (endpoint.calls > before) at.push(elapsed)
     }
     expect(at).toEqual([30, 90, 210, 450, 750, 1050, 1350])
     endpoint.keys.stop()
@@ -313,7 +313,7 @@ describe('fetching a key set', () => {
 
   test('a body that is not UTF-8 is a failure', async () => {
     const answer = new Response(Uint8Array.of(0x7b, 0xff, 0x7d))
-    await expect(get(() => Promise.resolve(answer))).rejects.toThrow()
+    await expect(get(() => Promise.resolve(answer))).rejects.toThrow(/encod|UTF-8|valid/i)
   })
 
   test('an endpoint that never answers is given up after 5 seconds and told so', async () => {

@@ -27,7 +27,7 @@ async function grantOf(
   respcast: unknown,
   roles: Readonly<Record<string, string>> = {},
   {
-    pubsubDefault = 'resetchannels' as PubsubDefault,
+    pubsubDefault = 'resetchannels',
     ...claims
   }: Record<string, unknown> & {
     pubsubDefault?: PubsubDefault

@@ -258,7 +258,7 @@ describe('a one-argument AUTH looks like a token', () => {
     'secret',
     'secret.password',
     'eyJ',
-    `${encodePart({ alg: 'HS256' })}`,
+    encodePart({ alg: 'HS256' }),
     `${encodePart({ typ: 'JWT' })}.x.y`,
     `${encodePart([])}.x.y`,
     `${encodePart('{"alg":')}.x.y`,
