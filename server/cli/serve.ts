@@ -95,7 +95,7 @@ async function greet(dev: DevProfile, { resp, http, admin }: GatewayAddresses): 
   const cli = `redis-cli -p ${port}`
   process.stdout.write(
     [
-      `Respcast ${RESPCAST_VERSION}, development profile: loopback only, nothing is kept.`,
+      `Respcast ${RESPCAST_VERSION}, development profile: loopback only, users are not kept.`,
       '',
       `  RESP    ${resp.map(({ address }) => address).join(', ')}`,
       `  page    http://127.0.0.1:${http}/#token=${token}`,
