@@ -2,7 +2,7 @@ import { compileGlob } from '../../shared/glob.ts'
 import { directiveNames, findDirective } from './directives.ts'
 import { holdsSecret } from './issuer.ts'
 import type { Setting, SettingMap } from './settings.ts'
-import { quoteWord } from './words.ts'
+import { quoteWord } from '../../shared/words.ts'
 
 /** What stands in the place of a secret. */
 export const REDACTED = '(redacted)'

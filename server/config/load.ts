@@ -8,7 +8,7 @@ import type { SourceKind, Statement } from './parse.ts'
 import { defaultSettings } from './settings.ts'
 import type { Setting, SettingMap } from './settings.ts'
 import { parseValue, takesWords } from './values.ts'
-import { quoteWord, splitWords } from './words.ts'
+import { quoteWord, splitWords } from '../../shared/words.ts'
 
 /** Prefix of the environment variables that count; clusters inject others that begin with `RESPCAST_`. */
 const ENVIRONMENT_PREFIX = 'RESPCAST_CONF_'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from './config-error.ts'
 import { expandGlob } from './expand-glob.ts'
-import { splitWords } from './words.ts'
+import { splitWords } from '../../shared/words.ts'
 
 /** Kinds of places a value may come from. */
 export type SourceKind = 'default' | 'file' | 'environment' | 'command-line' | 'config-set'

@@ -5,7 +5,7 @@ import { holdsSecret } from './issuer.ts'
 import type { Setting, SettingMap, Settings } from './settings.ts'
 import { parseValue } from './values.ts'
 import type { Parsed, Refusal } from './values.ts'
-import { splitWords } from './words.ts'
+import { splitWords } from '../../shared/words.ts'
 
 /** A name and a value of CONFIG SET; byte strings. */
 export type Pair = readonly [name: string, value: string]

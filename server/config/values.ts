@@ -1,5 +1,5 @@
 import type { Bound, Spec } from './spec.ts'
-import { quoteWord } from './words.ts'
+import { quoteWord } from '../../shared/words.ts'
 
 /** Classes of clients whose output has limits of their own, in the order of CONFIG GET. */
 export const BUFFER_CLASSES = ['normal', 'replica', 'pubsub', 'websocket'] as const

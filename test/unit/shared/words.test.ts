@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { quoteWord, splitWords } from '../../../server/config/words.ts'
+import { quoteWord, splitWords } from '../../../shared/words.ts'
 
 describe('splitting a line into words', () => {
   test.each([
