@@ -9,6 +9,7 @@ import {
 } from '../acl/describe.ts'
 import { dryRunText } from '../acl/denial-text.ts'
 import type { AclLogEntry } from '../acl/log.ts'
+import { isRoleName, isTokenUserName } from '../acl/names.ts'
 import { generatePassword } from '../acl/password.ts'
 import type { Selector } from '../acl/user.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
@@ -55,14 +56,26 @@ function setUser({ reply, server }: CommandContext, request: Request): void {
   for (let i = 3; i < request.count; i++) rules.push(request.text(i))
   const result = server.users.setUser(request.text(2), rules)
   if ('error' in result) reply.error(`ERR ${result.error}`)
-  else saveThenOk(reply, server)
+  else if (mayAnswer(reply, server, [request.text(2)])) reply.ok()
 }
 
-/** Writes the ACL file first where `acl-autosave` asks for it: what was answered survives. */
-function saveThenOk(reply: ReplyWriter, server: CommandContext['server']): void {
+/**
+ * Writes the ACL file first where `acl-autosave` asks for it, so that what was answered survives: for roles and ceilings.
+ * Other users wait for ACL SAVE, as in Redis.
+ *
+ * @param changed The names of users.
+ * @returns False where the file cannot be written; the error was answered then.
+ */
+function mayAnswer(
+  reply: ReplyWriter,
+  server: CommandContext['server'],
+  changed: readonly string[],
+): boolean {
+  if (!changed.some((name) => isRoleName(name) || isTokenUserName(name))) return true
   const error = server.aclFile.autosave()
-  if (error === undefined) reply.ok()
-  else reply.error(`MISCONF the change is in force but not saved: ${error}`)
+  if (error === undefined) return true
+  reply.error(`MISCONF the change is in force but not saved: ${error}`)
+  return false
 }
 
 function delUser({ reply, server }: CommandContext, request: Request): void {
@@ -73,9 +86,8 @@ function delUser({ reply, server }: CommandContext, request: Request): void {
     reply.error(`ERR ${result.error}`)
     return
   }
-  const error = result.deleted.length > 0 ? server.aclFile.autosave() : undefined
-  if (error === undefined) reply.integer(result.deleted.length)
-  else reply.error(`MISCONF the change is in force but not saved: ${error}`)
+  const deleted = result.deleted.map(({ name }) => name)
+  if (mayAnswer(reply, server, deleted)) reply.integer(deleted.length)
 }
 
 function getUser({ reply, server }: CommandContext, request: Request): void {

@@ -7,6 +7,7 @@ import { SYNTAX_ERROR } from './error-texts.ts'
 import { helpSpec } from './help.ts'
 import { Slice } from './request-slice.ts'
 import { FLAGS, type Command, type CommandFlag, type CommandSpec, type Handler } from './spec.ts'
+import { commandTips } from './tips.ts'
 import type { Category } from '../acl/categories.ts'
 
 const FLAGS_HERE: readonly CommandFlag[] = ['loading', 'stale']
@@ -15,7 +16,7 @@ const CATEGORIES_HERE: readonly Category[] = ['slow', 'connection']
 /** All keys that commands of this server name are read only. */
 const KEY_FLAG = 'RO'
 
-/** Tips and other parts that a command without them has empty. */
+/** One element of COMMAND INFO; parts that a command does not have are empty. */
 function writeCommand(reply: ReplyWriter, command: Command): void {
   const { spec } = command
   reply.array(10)
@@ -30,7 +31,9 @@ function writeCommand(reply: ReplyWriter, command: Command): void {
   reply.integer(step)
   reply.set(spec.categories.length)
   for (const category of spec.categories) reply.simple(`@${category}`)
-  reply.set(0)
+  const tips = commandTips(spec.name)
+  reply.set(tips.length)
+  for (const tip of tips) reply.bulk(tip)
   writeKeySpecs(reply, command)
   if (command.subcommands.size === 0) {
     reply.set(0)

@@ -14,6 +14,7 @@ interface CommandInfo {
   readonly flags: readonly string[]
   readonly keys: readonly ReplyValue[]
   readonly categories: readonly string[]
+  readonly tips: readonly string[]
   readonly keySpecs: string
 }
 
@@ -21,7 +22,7 @@ function commandInfo(reply: string): CommandInfo | undefined {
   const value = parseReply(reply)
   const [info] = Array.isArray(value) ? (value as readonly ReplyValue[]) : []
   if (!Array.isArray(info)) return undefined
-  const [name, arity, flags, first, last, step, categories, , keySpecs] =
+  const [name, arity, flags, first, last, step, categories, tips, keySpecs] =
     info as readonly ReplyValue[]
   return {
     name: String(name),
@@ -29,6 +30,7 @@ function commandInfo(reply: string): CommandInfo | undefined {
     flags: stringsOf(flags ?? []).toSorted(),
     keys: [first ?? null, last ?? null, step ?? null],
     categories: stringsOf(categories ?? []).toSorted(),
+    tips: stringsOf(tips ?? []),
     keySpecs: JSON.stringify(keySpecs),
   }
 }

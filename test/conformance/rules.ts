@@ -136,14 +136,15 @@ export const RULES: readonly Rule[] = [
     holds: always,
   },
   {
-    name: 'widening-harms-nobody',
+    name: 'whole-key-pattern',
     reason:
-      'A change of rules that takes no channel away closes nobody, not even a connection with subscriptions from before it logged in as that user.',
+      'The key pattern `*` beside others is shown as %RW~*, since ~* in front of others is refused when it is read.',
     holds: always,
   },
   {
-    name: 'no-command-tips',
-    reason: 'COMMAND gives no tips: they tell cluster clients how to spread commands over nodes.',
+    name: 'widening-harms-nobody',
+    reason:
+      'A change of rules that takes no channel away closes nobody, not even a connection with subscriptions from before it logged in as that user.',
     holds: always,
   },
   {

@@ -103,6 +103,14 @@ respcast selector-quotes: -ERR Error in ACL SETUSER modifier '(~a "b)': Syntax e
 `,
   ),
   parseTranscript(
+    'the key pattern * in front of others is described so that it can be read again',
+    String.raw`
+A: ACL SETUSER e reset %RW~* ~a
+A: ACL GETUSER e
+respcast whole-key-pattern: *12\r\n$5\r\nflags\r\n*1\r\n$3\r\noff\r\n$9\r\npasswords\r\n*0\r\n$8\r\ncommands\r\n$5\r\n-@all\r\n$4\r\nkeys\r\n$8\r\n%RW~* ~a\r\n$8\r\nchannels\r\n$0\r\n\r\n$9\r\nselectors\r\n*0\r\n
+`,
+  ),
+  parseTranscript(
     'a rule leaves the same description',
     setUsers(
       'u',

@@ -318,7 +318,7 @@ A: HELLO 3
 A: COMMAND INFO publish subscribe spublish nothing pubsub|numsub
 A: COMMAND INFO ssubscribe echo select
 A: COMMAND INFO ping
-respcast no-command-tips: *1\r\n*10\r\n$4\r\nping\r\n:-1\r\n~1\r\n+fast\r\n:0\r\n:0\r\n:0\r\n~2\r\n+@fast\r\n+@connection\r\n~0\r\n~0\r\n~0\r\n
+A: COMMAND INFO client|list config|set slowlog|len
 A: COMMAND LIST FILTERBY PATTERN *PUBLISH*
 A: COMMAND DOCS nothing
 `,

@@ -3,6 +3,7 @@ import { FakeClock } from '../support/fake-clock.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import type { TestServer } from '../support/server.ts'
 import {
+  askBulk,
   assertPong,
   assertReads,
   assertReply,
@@ -32,6 +33,20 @@ function heldBytes(server: TestServer): number {
   return sum
 }
 
+/** A number of INFO. */
+async function infoOf(client: RawClient, section: string, field: string): Promise<number> {
+  const info = await askBulk(client, 'INFO', section)
+  return Number(new RegExp(`^${field}:(\\d+)\r$`, 'm').exec(info)?.[1])
+}
+
+/** Subscribers, and those that were cut at an output limit, as INFO counts them. */
+async function countsOf(client: RawClient): Promise<{ subscribers: number; cut: number }> {
+  return {
+    subscribers: await infoOf(client, 'clients', 'pubsub_clients'),
+    cut: await infoOf(client, 'stats', 'client_output_buffer_limit_disconnections'),
+  }
+}
+
 /** Publishes until somebody is gone. @returns How many messages that took, and the most bytes held on the way. */
 async function publishUntilCut(server: TestServer, publisher: RawClient, left: number) {
   let most = 0
@@ -58,6 +73,7 @@ describe.each(['RESP3 over TCP', 'RESP3 over WebSocket'] as const)(
       ]
       const slow = await open.client(server, transport)
       for (const client of [slow, ...others]) await subscribe(client)
+      expect(await countsOf(publisher)).toEqual({ subscribers: 3, cut: 0 })
       slow.pause()
       const { count, most } = await publishUntilCut(server, publisher, 2)
       // One turn's messages may come on top of the limit, and one write that the kernel has in part.
@@ -70,6 +86,7 @@ describe.each(['RESP3 over TCP', 'RESP3 over WebSocket'] as const)(
       }
       expect(heldBytes(server)).toBe(0)
       expect(server.core.services.registry.countOf('channel', 'a')).toBe(2)
+      expect(await countsOf(publisher)).toEqual({ subscribers: 2, cut: 1 })
       slow.resume()
       const { code } = await slow.closed
       expect(transport === 'RESP3 over TCP' ? [0] : [4450, 1006]).toContain(code)
@@ -83,17 +100,26 @@ describe.each(['RESP3 over TCP', 'RESP3 over WebSocket'] as const)(
       })
       const publisher = await open.tcp(server, 3)
       const slow = await open.client(server, transport)
-      await subscribe(slow)
+      const reading = await open.client(server, transport)
+      for (const client of [slow, reading]) await subscribe(client)
+      const message = push(3, 'message', 'a', MESSAGE)
       slow.pause()
       while (heldBytes(server) < 1_048_576) {
-        await assertReply(publisher, ['PUBLISH', 'a', MESSAGE.toString('latin1')], ':1\r\n')
+        await assertReply(publisher, ['PUBLISH', 'a', MESSAGE.toString('latin1')], ':2\r\n')
+        await assertReads(reading, message)
       }
       clock.advance(10_000)
       await nextTurn()
-      expect(server.core.services.registry.countOf('channel', 'a')).toBe(1)
+      expect(server.core.services.registry.countOf('channel', 'a')).toBe(2)
       clock.advance(2_000)
-      expect(server.core.services.registry.countOf('channel', 'a')).toBe(0)
-      await assertPong(publisher)
+      expect(server.core.services.registry.countOf('channel', 'a')).toBe(1)
+      expect(await countsOf(publisher)).toEqual({ subscribers: 1, cut: 1 })
+      await assertReply(publisher, ['PUBLISH', 'a', MESSAGE.toString('latin1')], ':1\r\n')
+      await assertReads(reading, message)
+      await assertPong(reading)
+      slow.resume()
+      await slow.closed
+      expect(heldBytes(server)).toBe(0)
     })
   },
 )

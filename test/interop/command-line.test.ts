@@ -1,27 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findProgram } from '../support/redis-servers.ts'
 import { connectControl, type Control } from '../support/oracle-session.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { eventually } from './collect.ts'
-
-interface Running {
-  readonly child: ChildProcess
-  readonly output: () => string
-  readonly ended: Promise<number | null>
-}
-
-function run(program: string, args: readonly string[], input = ''): Running {
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-  let text = ''
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
-  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
-  child.stdin.end(input)
-  const ended = new Promise<number | null>((resolve) => {
-    child.once('close', (code) => resolve(code))
-  })
-  return { child, output: () => text, ended }
-}
+import { endProgram, runProgram } from './run-program.ts'
 
 let server: TestServer
 let control: Control
@@ -46,7 +28,7 @@ for (const name of ['redis-cli', 'valkey-cli']) {
 
       test(`subscribes in ${label}`, async () => {
         const address = ['-p', String(server.port), ...flags]
-        const subscriber = run(program ?? name, [...address, 'SUBSCRIBE', `cli-${name}`])
+        const subscriber = runProgram(program ?? name, [...address, 'SUBSCRIBE', `cli-${name}`])
         await eventually(
           () => control.ask('PUBLISH', `cli-${name}`, 'hello'),
           (reply) => reply === ':1\r\n',
@@ -63,13 +45,12 @@ for (const name of ['redis-cli', 'valkey-cli']) {
           `cli-${name}`,
           'hello',
         ])
-        subscriber.child.kill('SIGKILL')
-        await subscriber.ended
+        await endProgram(subscriber)
       })
 
       test(`subscribes to patterns in ${label}`, async () => {
         const address = ['-p', String(server.port), ...flags]
-        const subscriber = run(program ?? name, [...address, 'PSUBSCRIBE', 'cli-p*'])
+        const subscriber = runProgram(program ?? name, [...address, 'PSUBSCRIBE', 'cli-p*'])
         await eventually(
           () => control.ask('PUBLISH', 'cli-p1', 'hello'),
           (reply) => reply === ':1\r\n',
@@ -79,15 +60,14 @@ for (const name of ['redis-cli', 'valkey-cli']) {
           (text) => text.includes('hello'),
         )
         expect(shown).toContain('pmessage\ncli-p*\ncli-p1\nhello')
-        subscriber.child.kill('SIGKILL')
-        await subscriber.ended
+        await endProgram(subscriber)
       })
 
       test(`publishes, asks and logs in in ${label}`, async () => {
         const address = ['-p', String(server.port), ...flags]
         const login = ['--no-auth-warning', '--user', 'alice', '--pass', 'pw']
         const script = 'PUBLISH nobody x\nACL WHOAMI\nPUBSUB NUMPAT\nECHO "a b"\nFOO\n'
-        const session = run(program ?? name, [...address, ...login], script)
+        const session = runProgram(program ?? name, [...address, ...login], script)
         await session.ended
         expect(session.output().split('\n').slice(0, 5)).toEqual([
           '0',
@@ -106,7 +86,7 @@ for (const name of ['redis-benchmark', 'valkey-benchmark']) {
   describe.skipIf(program === undefined && !inCi)(name, () => {
     test('measures PING without complaint', async () => {
       const args = ['-p', String(server.port), '-n', '1000', '-c', '10', '-t', 'ping', '-q']
-      const benchmark = run(program ?? name, args)
+      const benchmark = runProgram(program ?? name, args)
       expect(await benchmark.ended).toBe(0)
       expect(benchmark.output()).toMatch(/PING_INLINE: [\d.]+ requests per second/)
       expect(benchmark.output()).toMatch(/PING_(?:MBULK|BULK): [\d.]+ requests per second/)
@@ -115,7 +95,7 @@ for (const name of ['redis-benchmark', 'valkey-benchmark']) {
 
     test('measures PUBLISH with pipelining in RESP3', async () => {
       const address = ['-p', String(server.port), '-3', '-n', '1000', '-c', '5', '-P', '16', '-q']
-      const benchmark = run(program ?? name, [...address, 'PUBLISH', 'bench', 'payload'])
+      const benchmark = runProgram(program ?? name, [...address, 'PUBLISH', 'bench', 'payload'])
       expect(await benchmark.ended).toBe(0)
       expect(benchmark.output()).toMatch(/[\d.]+ requests per second/)
       expect(benchmark.output()).not.toMatch(/error/i)

@@ -56,7 +56,8 @@ export function compareVersions(a: string, b: string): number {
   return 0
 }
 
-async function identify(host: string, port: number): Promise<OracleIdentity> {
+/** Which server answers at an address. */
+export async function identify(host: string, port: number): Promise<OracleIdentity> {
   const client = await connectRaw(port, host)
   try {
     client.command('INFO', 'server')

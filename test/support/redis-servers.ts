@@ -45,13 +45,17 @@ export async function freePort(): Promise<number> {
 /**
  * Starts `redis-server` or `valkey-server` without persistence on a free port, and waits until it answers PING.
  *
+ * @param directives More of its command line: `['--aclfile', '/...']`.
  * @throws Error It ended, or took another server's port, three times.
  */
-export async function startRedisServer(program: string): Promise<RunningServer> {
+export async function startRedisServer(
+  program: string,
+  directives: readonly string[] = [],
+): Promise<RunningServer> {
   let problem: unknown
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
-      return await startOn(program, await freePort())
+      return await startOn(program, await freePort(), directives)
     } catch (error) {
       problem = error
     }
@@ -59,10 +63,15 @@ export async function startRedisServer(program: string): Promise<RunningServer> 
   throw new Error(`${program} does not start`, { cause: problem })
 }
 
-async function startOn(program: string, port: number): Promise<RunningServer> {
+async function startOn(
+  program: string,
+  port: number,
+  directives: readonly string[],
+): Promise<RunningServer> {
   const dir = mkdtempSync(join(tmpdir(), 'respcast-oracle-'))
   const flags = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir]
-  const child = spawn(program, [...flags, '--save', '', '--appendonly', 'no'], { stdio: 'ignore' })
+  const inMemory = ['--save', '', '--appendonly', 'no']
+  const child = spawn(program, [...flags, ...inMemory, ...directives], { stdio: 'ignore' })
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
     child.once('error', () => resolve())

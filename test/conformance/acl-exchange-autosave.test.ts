@@ -1,0 +1,58 @@
+import { readFileSync, rmSync, writeFileSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { connectControl, type Control } from '../support/oracle-session.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+describe('the ACL file', () => {
+  let dir: string
+  let file: string
+  let server: TestServer
+  let control: Control
+
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'respcast-autosave-'))
+    file = join(dir, 'users.acl')
+    writeFileSync(file, 'user bob on nopass\nuser role:old\n')
+    server = await startServer({ directives: { aclfile: file } })
+    control = await connectControl(server.port)
+  })
+
+  afterEach(async () => {
+    control.close()
+    await server.stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  const names = (): string[] =>
+    readFileSync(file, 'latin1')
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [line.split(' ')[1] ?? '']))
+
+  test('is not written when a user is made, changed or deleted: that takes ACL SAVE, as in Redis', async () => {
+    expect(await control.ask('ACL', 'SETUSER', 'alice', 'on')).toBe('+OK\r\n')
+    expect(await control.ask('ACL', 'DELUSER', 'bob')).toBe(':1\r\n')
+    expect(readFileSync(file, 'latin1')).toBe('user bob on nopass\nuser role:old\n')
+    expect(await control.ask('ACL', 'SAVE')).toBe('+OK\r\n')
+    expect(names()).toEqual(['alice', 'default', 'role:old'])
+  })
+
+  test.each(['role:new', 'jwt:42', 'jwt@partner:42'])(
+    'is written when the role or ceiling %s is changed or deleted, before the reply',
+    async (name) => {
+      expect(await control.ask('ACL', 'SETUSER', name, 'resetchannels')).toBe('+OK\r\n')
+      expect(names()).toContain(name)
+      expect(await control.ask('ACL', 'DELUSER', name)).toBe(':1\r\n')
+      expect(names()).not.toContain(name)
+    },
+  )
+
+  test('is not written with acl-autosave no, nor when nothing was deleted', async () => {
+    const before = readFileSync(file, 'latin1')
+    expect(await control.ask('ACL', 'DELUSER', 'role:nobody')).toBe(':0\r\n')
+    expect(await control.ask('CONFIG', 'SET', 'acl-autosave', 'no')).toBe('+OK\r\n')
+    expect(await control.ask('ACL', 'SETUSER', 'role:new')).toBe('+OK\r\n')
+    expect(readFileSync(file, 'latin1')).toBe(before)
+  })
+})
