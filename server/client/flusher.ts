@@ -5,10 +5,10 @@ import type { Client } from './client.ts'
  * between slices, and subscribers that were not written yet get their next messages in the same write: 500 subscribers of
  * a publisher that waits for each reply get several messages per write instead of one.
  */
-const SLICE_MS = 0.5
+const SLICE_MS = 0.1
 
 /** Clients between two looks at the clock. */
-const CLIENTS_PER_LOOK = 16
+const CLIENTS_PER_LOOK = 8
 
 /** Places in front of the queue that are given back at once. */
 const SPENT_PLACES = 4_096

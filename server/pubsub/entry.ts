@@ -18,7 +18,7 @@ export interface DeliveryOptions {
 }
 
 /** A segment of so many bytes is left for a new one: under steady load none would ever be let go. */
-const FULL_SEGMENT_BYTES = 131_072
+const FULL_SEGMENT_BYTES = 524_288
 
 /** The subscribers of one name in one protocol, and the segment that they share now. */
 class Group {
