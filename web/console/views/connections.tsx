@@ -86,12 +86,18 @@ export function ConnectionsView() {
         <ConnectionDetails
           id={open}
           isOwn={open === own.value}
-          onKill={(row) => void kill([row]).then(() => go('connections'))}
+          onKill={(row) => void kill([row]).then(() => closeDetails(row.id))}
           onClose={() => go('connections')}
         />
       )}
     </>
   )
+}
+
+/** Closes the details of connection `id` unless the operator has moved on while the kill ran. */
+function closeDetails(id: string): void {
+  const { view, parameters } = route.value
+  if (view === 'connections' && parameters.get('id') === id) go('connections')
 }
 
 function searchable(row: ConnectionRow): readonly string[] {
