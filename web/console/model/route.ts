@@ -24,6 +24,15 @@ export function linkTo(view: string, parameters: Readonly<Record<string, string>
   return query === '' ? `#/${view}` : `#/${view}?${query}`
 }
 
+/** Leaves a view, unless that has happened already: the address may be ahead of {@link route}, which hears of it later. */
+export function leave(
+  view: string,
+  parameters: Readonly<Record<string, string>>,
+  to: string,
+): void {
+  if (location.hash === linkTo(view, parameters)) go(to)
+}
+
 /** Goes to a view. */
 export function go(view: string, parameters: Readonly<Record<string, string>> = {}): void {
   location.hash = linkTo(view, parameters)

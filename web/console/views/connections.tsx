@@ -8,7 +8,7 @@ import type { ConnectionRow } from '../model/client-list.ts'
 import { killConnections } from '../model/kill.ts'
 import { numberOf, textOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
-import { go, route } from '../model/route.ts'
+import { go, leave, route } from '../model/route.ts'
 import { useSession } from '../model/session-context.ts'
 import { ConnectionDetails } from './connection-details.tsx'
 import { CONNECTION_COLUMNS } from './connection-columns.tsx'
@@ -86,18 +86,14 @@ export function ConnectionsView() {
         <ConnectionDetails
           id={open}
           isOwn={open === own.value}
-          onKill={(row) => void kill([row]).then(() => closeDetails(row.id))}
+          onKill={(row) =>
+            void kill([row]).then(() => leave('connections', { id: row.id }, 'connections'))
+          }
           onClose={() => go('connections')}
         />
       )}
     </>
   )
-}
-
-/** Closes the details of connection `id` unless the operator has moved on while the kill ran. */
-function closeDetails(id: string): void {
-  const { view, parameters } = route.value
-  if (view === 'connections' && parameters.get('id') === id) go('connections')
 }
 
 function searchable(row: ConnectionRow): readonly string[] {
