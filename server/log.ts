@@ -1,4 +1,5 @@
 import { destination, pino, stdTimeFunctions, type Logger } from 'pino'
+import { hexEscape } from '../shared/words.ts'
 
 /** The server's log: pino, JSON lines. */
 export type { Logger } from 'pino'
@@ -53,8 +54,5 @@ const HIDDEN = '(hidden)'
  */
 export function shown(text: string, isHidden = false): string {
   if (isHidden) return HIDDEN
-  // oxlint-disable-next-line no-control-regex -- controls are what is escaped
-  return text.slice(0, SHOWN_CHARACTERS).replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
-    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
-  })
+  return text.slice(0, SHOWN_CHARACTERS).replace(/[\u0000-\u001f\u007f-\u009f]/g, hexEscape)
 }

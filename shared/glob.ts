@@ -29,13 +29,14 @@ const FIRST_CLASS = -3
  */
 const MAX_INNER_STARS = 1000
 
-const BACKSLASH = 0x5c
-const CARET = 0x5e
-const CLOSE = 0x5d
-const DASH = 0x2d
-const OPEN = 0x5b
-const QUESTION = 0x3f
-const ASTERISK = 0x2a
+/** The bytes that mean something in a glob. */
+export const BACKSLASH = 0x5c
+export const CARET = 0x5e
+export const CLOSE = 0x5d
+export const DASH = 0x2d
+export const OPEN = 0x5b
+export const QUESTION = 0x3f
+export const ASTERISK = 0x2a
 
 /** 256 bits, one per byte value. */
 type ByteSet = Uint32Array

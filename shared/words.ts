@@ -40,12 +40,22 @@ export function splitWords(line: string): string[] | undefined {
 /** Writes a word so that {@link splitWords} reads it back: quoted where it must be. */
 export function quoteWord(word: string): string {
   if (/^[!#-&(-~]+$/.test(word) && !word.startsWith('#')) return word
-  const escaped = word.replace(/[\\"]|[^ -~]/g, (char) => {
+  return quoteText(word)
+}
+
+/** A byte string in double quotes, everything but printable ASCII escaped, as Redis shows it. */
+export function quoteText(text: string): string {
+  const escaped = text.replace(/[\\"]|[^ -~]/g, (char) => {
     if (char === '\\' || char === '"') return `\\${char}`
     for (const [letter, meant] of ESCAPES) if (meant === char) return `\\${letter}`
-    return `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`
+    return hexEscape(char)
   })
   return `"${escaped}"`
+}
+
+/** One character up to U+00FF as `\xNN`. */
+export function hexEscape(char: string): string {
+  return `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`
 }
 
 function readWord(line: string, start: number): Part | undefined {

@@ -2,7 +2,6 @@
  * White space of C's `isspace` in the C locale, and NUL: what user names, patterns and first arguments must
  * not contain, since ACL text is split at blanks and lines.
  */
-// oxlint-disable-next-line no-control-regex
 const SPACE_OR_NUL = /[\0\t-\r ]/
 
 /** Whether a byte string contains white space or NUL. */

@@ -1,3 +1,4 @@
+import { hexEscape } from '../../shared/words.ts'
 import type { Client } from './client.ts'
 import { clientMemory } from './memory.ts'
 
@@ -84,8 +85,5 @@ function clientFlags(client: Client): string {
 
 /** Blanks, controls and backslashes as `\xNN`, so that a value never ends its field. */
 function escapeField(value: string): string {
-  // oxlint-disable-next-line no-control-regex -- controls are what is escaped
-  return value.replace(/[\u0000-\u0020\u007f\\]/g, (character) => {
-    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
-  })
+  return value.replace(/[\u0000-\u0020\u007f\\]/g, hexEscape)
 }

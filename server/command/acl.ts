@@ -21,6 +21,7 @@ import { parseInteger } from './integers.ts'
 import { Slice } from './request-slice.ts'
 import { isSecretOfUser } from './secrets.ts'
 import type { CommandFlag, CommandSpec, Handler } from './spec.ts'
+import { subcommandsOf } from './subcommand.ts'
 
 const OPEN: readonly CommandFlag[] = ['noscript', 'loading', 'stale']
 const ADMIN: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
@@ -214,25 +215,12 @@ function writeBulks(reply: ReplyWriter, values: readonly string[]): void {
 }
 
 /** A subcommand of ACL that administrators use. */
-function admin(
-  name: string,
-  arity: number,
-  since: string,
-  summary: string,
-  handler: Handler,
-): CommandSpec {
-  return {
-    name: `acl|${name}`,
-    arity,
-    flags: ADMIN,
-    categories: ADMIN_CATEGORIES,
-    group: 'server',
-    since,
-    summary,
-    complexity: 'O(N)',
-    handler,
-  }
-}
+const admin = subcommandsOf('acl', {
+  flags: ADMIN,
+  categories: ADMIN_CATEGORIES,
+  group: 'server',
+  complexity: 'O(N)',
+})
 
 /** A subcommand of ACL without harm. */
 function open(name: string, arity: number, summary: string, handler: Handler): CommandSpec {

@@ -3,7 +3,8 @@ import type { Request } from '../resp/request.ts'
 import type { CommandContext } from './context.ts'
 import { NOT_AN_INTEGER, subcommandArity } from './error-texts.ts'
 import { parseInteger } from './integers.ts'
-import type { CommandFlag, CommandSpec, Handler } from './spec.ts'
+import type { CommandFlag, CommandSpec } from './spec.ts'
+import { subcommandsOf } from './subcommand.ts'
 
 const FLAGS: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
 const CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous', 'connection']
@@ -44,25 +45,12 @@ function unblock({ reply }: CommandContext, request: Request): void {
   }
 }
 
-function sub(
-  name: string,
-  arity: number,
-  since: string,
-  summary: string,
-  handler: Handler,
-): CommandSpec {
-  return {
-    name: `client|${name}`,
-    arity,
-    flags: FLAGS,
-    categories: CATEGORIES,
-    group: 'connection',
-    since,
-    summary,
-    complexity: 'O(1)',
-    handler,
-  }
-}
+const sub = subcommandsOf('client', {
+  flags: FLAGS,
+  categories: CATEGORIES,
+  group: 'connection',
+  complexity: 'O(1)',
+})
 
 /** CLIENT PAUSE and those that end a wait. */
 export const CLIENT_PAUSE_COMMANDS: readonly CommandSpec[] = [

@@ -5,7 +5,8 @@ import type { Request } from '../resp/request.ts'
 import type { CommandContext, Services } from './context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from './error-texts.ts'
 import { parseInteger } from './integers.ts'
-import type { CommandFlag, CommandSpec, Handler } from './spec.ts'
+import type { CommandFlag, CommandSpec } from './spec.ts'
+import { subcommandsOf } from './subcommand.ts'
 
 const FLAGS: readonly CommandFlag[] = ['noscript', 'loading', 'stale']
 const CATEGORIES: readonly Category[] = ['slow', 'connection']
@@ -187,25 +188,12 @@ export function noteRedirect(client: Client, { clients }: Services): void {
   if (state && state.redirect !== 0) state.isBroken = !clients.get(state.redirect)
 }
 
-function sub(
-  name: string,
-  arity: number,
-  since: string,
-  summary: string,
-  handler: Handler,
-): CommandSpec {
-  return {
-    name: `client|${name}`,
-    arity,
-    flags: FLAGS,
-    categories: CATEGORIES,
-    group: 'connection',
-    since,
-    summary,
-    complexity: 'O(1)',
-    handler,
-  }
-}
+const sub = subcommandsOf('client', {
+  flags: FLAGS,
+  categories: CATEGORIES,
+  group: 'connection',
+  complexity: 'O(1)',
+})
 
 /** The subcommands of CLIENT about client-side caching: what they set is kept and shown; nothing follows from it. */
 export const CLIENT_TRACKING_COMMANDS: readonly CommandSpec[] = [

@@ -7,6 +7,7 @@ import { SYNTAX_ERROR } from './error-texts.ts'
 import { helpSpec } from './help.ts'
 import { Slice } from './request-slice.ts'
 import { FLAGS, type Command, type CommandFlag, type CommandSpec, type Handler } from './spec.ts'
+import { subcommandsOf } from './subcommand.ts'
 import { commandTips } from './tips.ts'
 import type { Category } from '../acl/categories.ts'
 
@@ -193,25 +194,12 @@ function findKeys({ reply, server }: CommandContext, request: Request, withFlags
   }
 }
 
-function sub(
-  name: string,
-  arity: number,
-  since: string,
-  summary: string,
-  handler: Handler,
-): CommandSpec {
-  return {
-    name: `command|${name}`,
-    arity,
-    flags: FLAGS_HERE,
-    categories: CATEGORIES_HERE,
-    group: 'server',
-    since,
-    summary,
-    complexity: 'O(N) with N commands.',
-    handler,
-  }
-}
+const sub = subcommandsOf('command', {
+  flags: FLAGS_HERE,
+  categories: CATEGORIES_HERE,
+  group: 'server',
+  complexity: 'O(N) with N commands.',
+})
 
 /** COMMAND and its subcommands. */
 export const INTROSPECTION_COMMANDS: readonly CommandSpec[] = [

@@ -4,7 +4,8 @@ import type { Request } from '../resp/request.ts'
 import type { CommandContext, Services } from './context.ts'
 import { helpSpec } from './help.ts'
 import { doctorText, graphText } from './latency-report.ts'
-import type { Command, CommandFlag, CommandSpec, Handler } from './spec.ts'
+import type { Command, CommandFlag, CommandSpec } from './spec.ts'
+import { subcommandsOf } from './subcommand.ts'
 
 const ADMIN: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
 const ADMIN_CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous']
@@ -89,25 +90,12 @@ function writeHistogram(reply: ReplyWriter, { spec, histogram: counts }: Command
   }
 }
 
-function sub(
-  name: string,
-  arity: number,
-  since: string,
-  summary: string,
-  handler: Handler,
-): CommandSpec {
-  return {
-    name: `latency|${name}`,
-    arity,
-    flags: ADMIN,
-    categories: ADMIN_CATEGORIES,
-    group: 'server',
-    since,
-    summary,
-    complexity: 'O(N) with N events or commands.',
-    handler,
-  }
-}
+const sub = subcommandsOf('latency', {
+  flags: ADMIN,
+  categories: ADMIN_CATEGORIES,
+  group: 'server',
+  complexity: 'O(N) with N events or commands.',
+})
 
 /** LATENCY and its subcommands. */
 export const LATENCY_COMMANDS: readonly CommandSpec[] = [

@@ -1,3 +1,4 @@
+import { quoteText } from '../../shared/words.ts'
 import type { Client } from '../client/client.ts'
 import type { Clock } from '../clock.ts'
 import type { Request } from '../resp/request.ts'
@@ -50,28 +51,8 @@ export class MonitorFeed {
     let line = `+${seconds}.${fraction} [${client.database} ${where}]`
     for (let i = 0; i < request.count; i++) {
       const secret = command.spec.isSecret?.(request, i) ?? false
-      line += ` ${quote(secret ? REDACTED : request.text(i))}`
+      line += ` ${quoteText(secret ? REDACTED : request.text(i))}`
     }
     return `${line}\r\n`
   }
-}
-
-const SHORT_ESCAPES: Readonly<Record<string, string>> = {
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\u0007': '\\a',
-  '\b': '\\b',
-  '"': '\\"',
-  '\\': '\\\\',
-}
-
-/** A byte string in double quotes, everything but printable ASCII escaped, as Redis shows it. */
-export function quote(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- controls are what is escaped
-  const escaped = text.replace(/["\\]|[^ -~]/g, (character) => {
-    const hex = character.charCodeAt(0).toString(16).padStart(2, '0')
-    return SHORT_ESCAPES[character] ?? `\\x${hex}`
-  })
-  return `"${escaped}"`
 }

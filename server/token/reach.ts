@@ -1,3 +1,5 @@
+import { ASTERISK, BACKSLASH, CARET, CLOSE, DASH, OPEN, QUESTION } from '../../shared/glob.ts'
+
 /** Any one byte, or a class: what a class holds is not asked. */
 const ANY = -1
 /** Any number of bytes. */
@@ -8,14 +10,6 @@ const MOST_STATES = 16_384
 
 /** A glob as bytes, {@link ANY} and {@link STAR}. */
 type Tokens = readonly number[]
-
-const BACKSLASH = 0x5c
-const CARET = 0x5e
-const CLOSE = 0x5d
-const DASH = 0x2d
-const OPEN = 0x5b
-const QUESTION = 0x3f
-const ASTERISK = 0x2a
 
 /**
  * Whether some channel may match both globs. Conservative: the answer is true wherever there is such a channel, and now and

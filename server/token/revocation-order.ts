@@ -105,7 +105,6 @@ function checkName(kind: Exclude<RevocationKind, 'all'>, word: string): string {
     if (name.length <= MOST_PATTERN_BYTES && (name !== '' || kind === 'channel')) return name
     throw new OrderFault(`${TARGET_WORDS[kind]} has at most ${MOST_PATTERN_BYTES} bytes`)
   }
-  // oxlint-disable-next-line no-control-regex -- controls are what no token may hold
   if (name !== '' && name.length <= MOST_NAME_BYTES && !/[\u0000- \u007f]/.test(name)) return name
   throw new OrderFault(
     `${TARGET_WORDS[kind]} is 1 to ${MOST_NAME_BYTES} bytes without white space or controls`,

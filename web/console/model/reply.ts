@@ -1,6 +1,7 @@
 import { byteString, utf8Bytes, utf8Text } from '../../../shared/bytes.ts'
 import { isTagged } from '../../../shared/resp/types.ts'
 import type { RespValue } from '../../../shared/resp/types.ts'
+import { hexEscape } from '../../../shared/words.ts'
 
 /** A reply that has not the shape which its command is documented to have. */
 export class ShapeError extends Error {
@@ -75,7 +76,5 @@ export function recordOf(value: RespValue | undefined): ReadonlyMap<string, Resp
 export function labelOf(name: Uint8Array): string {
   const text = strictText(name)
   if (text !== undefined && !/\p{Cc}/u.test(text)) return text
-  return byteString(name).replaceAll(/[^\x20-\x7e]/g, (unit) => {
-    return `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`
-  })
+  return byteString(name).replaceAll(/[^\x20-\x7e]/g, hexEscape)
 }
