@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks'
+
 /** A pending timer; `cancel` may be called at any time, also after it fired. */
 export interface Timer {
   cancel(): void

@@ -245,7 +245,9 @@ export class Client implements Subscriber {
       this.bytesOut += write.length
       this.writes++
       this.lastInteractionMs = nowMs
-      if (!this.#sink.write(write.buffers)) this.#blocked = true
+      if (this.#sink.write(write.buffers)) continue
+      this.#blocked = true
+      for (const memory of write.from) memory.pin()
     }
     if (this.#cause && this.#output.isEmpty && !this.#ended) {
       this.#ended = true

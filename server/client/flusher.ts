@@ -40,6 +40,7 @@ export class Flusher {
   /** Where the queue begins; what lies before has been written. */
   #head = 0
   #scheduled = false
+  #holds = false
 
   constructor(options: FlusherOptions) {
     this.#options = options
@@ -49,7 +50,25 @@ export class Flusher {
   add(client: Client, first: boolean): void {
     if (first) this.#first.push(client)
     else this.#queue.push(client)
-    if (!this.#scheduled) this.#schedule()
+    if (!this.#scheduled && !(first && this.#holds)) this.#schedule()
+  }
+
+  /** From here to {@link answer} nobody is written for a reply: all commands of one read are answered in one write. */
+  hold(): void {
+    this.#holds = true
+  }
+
+  /**
+   * Writes those who wait for a reply now, not at the end of the turn. A turn of the loop costs as much as several
+   * commands.
+   *
+   * @param nowMs Monotonic milliseconds.
+   */
+  answer(nowMs: number): void {
+    this.#holds = false
+    if (this.#first.length === 0) return
+    this.#writeFirst(nowMs)
+    if (this.#first.length > 0 && !this.#scheduled) this.#schedule()
   }
 
   #schedule(): void {
@@ -60,10 +79,7 @@ export class Flusher {
   #run(): void {
     this.#scheduled = false
     const startMs = this.#options.nowMs()
-    const first = this.#first
-    this.#first = []
-    const written = this.#writeAll(first, 0, true, startMs)
-    if (written < first.length) this.#first = first.slice(written).concat(this.#first)
+    this.#writeFirst(startMs)
     this.#head = this.#writeAll(this.#queue, this.#head, false, startMs)
     if (this.#head === this.#queue.length) {
       this.#queue = []
@@ -75,6 +91,13 @@ export class Flusher {
     }
     const isLeft = this.#first.length > 0 || this.#queue.length > 0
     if (isLeft && !this.#scheduled) this.#schedule()
+  }
+
+  #writeFirst(startMs: number): void {
+    const first = this.#first
+    this.#first = []
+    const written = this.#writeAll(first, 0, true, startMs)
+    if (written < first.length) this.#first = first.slice(written).concat(this.#first)
   }
 
   /** Writes clients until the slice is over, at least some. @returns The first that was not written. */

@@ -1,11 +1,15 @@
 import { frameHeader } from '../resp/frame.ts'
-import { Segment, type DropTest, type Write } from '../resp/segment.ts'
+import { Segment, type DropTest, type Pinnable, type Write } from '../resp/segment.ts'
 
 /** The end of a share that grows with its segment. */
 const OPEN = -1
 
 /** Pieces of one write are copied into one buffer up to this size; beyond it they are handed over as they are. */
 const JOIN_BYTES = 16_384
+
+const NOWHERE: readonly Pinnable[] = []
+
+const NOTHING: Write = { buffers: [], length: 0, from: NOWHERE }
 
 interface Item<Reader> {
   source: Buffer | Segment<Reader>
@@ -104,6 +108,8 @@ export class OutputQueue<Reader> {
 
   /** Forgets everything. */
   clear(): void {
+    release(this.#source)
+    if (this.#rest) for (const item of this.#rest) release(item.source)
     this.#source = undefined
     this.#rest = undefined
     this.#closedBytes = 0
@@ -118,22 +124,33 @@ export class OutputQueue<Reader> {
    */
   take(most: number, framed: boolean, owner: Reader): Write {
     const source = this.#source
-    if (source === undefined) return { buffers: [], length: 0 }
+    if (source === undefined) return NOTHING
     if (this.#rest === undefined && source instanceof Segment) {
       const slice = source.slice(this.#start, this.#firstEnd(source), most)
       this.#advance(slice.end, slice.plain.length, owner)
       return framed ? slice.framed : slice.plain
     }
+    if (this.#rest === undefined && !framed) {
+      // A run of replies, which is one item: what most reads are answered with.
+      const buffers = [(source as Buffer).subarray(this.#start, this.#end)]
+      const length = this.#end - this.#start
+      this.#advance(this.#end, length, owner)
+      return { buffers, length, from: NOWHERE }
+    }
     const buffers: Buffer[] = []
+    const from: Pinnable[] = []
     let length = 0
     while (this.#source !== undefined) {
+      if (this.#source instanceof Segment) from.push(this.#source)
       const taken = this.#takeItem(buffers, most - length, length === 0, owner)
       if (taken === 0) break
       length += taken
     }
     if (framed) buffers.unshift(frameHeader(length))
     const joined = buffers.length > 1 && length <= JOIN_BYTES
-    return { buffers: joined ? [Buffer.concat(buffers)] : buffers, length }
+    return joined
+      ? { buffers: [Buffer.concat(buffers)], length, from: NOWHERE }
+      : { buffers, length, from }
   }
 
   /** @returns Bytes taken; 0 where the next frame is too large for this write. */
@@ -170,6 +187,7 @@ export class OutputQueue<Reader> {
       this.#closedBytes -= bytes
       if (to < this.#end) return
     }
+    release(this.#source)
     const next = this.#rest?.shift()
     if (this.#rest?.length === 0) this.#rest = undefined
     this.#source = next?.source
@@ -179,6 +197,7 @@ export class OutputQueue<Reader> {
 
   #push(source: Buffer | Segment<Reader>, start: number, end: number): void {
     if (this.#source === undefined) {
+      retain(source)
       this.#source = source
       this.#start = start
       this.#end = end
@@ -187,6 +206,7 @@ export class OutputQueue<Reader> {
       if (end === OPEN) this.#closedBytes -= start - this.#tailStart()
       this.#setTailEnd(end)
     } else {
+      retain(source)
       this.#rest ??= []
       this.#rest.push({ source, start, end })
     }
@@ -215,4 +235,12 @@ export class OutputQueue<Reader> {
     if (this.#rest) (this.#rest[this.#rest.length - 1] as Item<Reader>).end = end
     else this.#end = end
   }
+}
+
+function retain<Reader>(source: Buffer | Segment<Reader>): void {
+  if (source instanceof Segment) source.retain()
+}
+
+function release<Reader>(source: Buffer | Segment<Reader> | undefined): void {
+  if (source instanceof Segment) source.release()
 }

@@ -11,9 +11,10 @@ export interface Sink {
   /** Bytes handed over that the kernel has not taken yet. */
   readonly pendingBytes: number
   /**
-   * Hands bytes over, in one system call where possible. They are never changed afterwards.
+   * Hands bytes over, in one system call where possible.
    *
-   * @returns Whether the kernel took them all; if not, `onWritable` of the client is called once it has.
+   * @returns Whether the kernel took them all: their memory may be used again. If not, they are never changed, and
+   *   `onWritable` of the client is called once it has.
    */
   write(buffers: readonly Buffer[]): boolean
   /** Ends the connection once everything handed over is sent. */

@@ -1,5 +1,5 @@
 import { compileGlob } from '../../shared/glob.ts'
-import type { Message } from '../pubsub/entry.ts'
+import type { Payload } from '../resp/payload.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
@@ -8,30 +8,31 @@ import { helpSpec } from './help.ts'
 import type { CommandSpec, Handler } from './spec.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 
-/** PUBLISH's message, whose bytes become buffers only if somebody is to get them. */
-class RequestMessage implements Message {
+/** PUBLISH's message: its bytes lie in the request, and become a buffer only where one has to be kept. */
+class RequestPayload implements Payload {
+  readonly length: number
   readonly #request: Request
-  #channel: Buffer | undefined
-  #payload: Buffer | undefined
+  #kept: Buffer | undefined
 
   constructor(request: Request) {
     this.#request = request
+    this.length = request.length(2)
   }
 
-  get channel(): Buffer {
-    return (this.#channel ??= this.#request.bytes(1))
+  copy(target: Buffer, at: number): void {
+    this.#request.copy(2, target, at)
   }
 
-  get payload(): Buffer {
-    return (this.#payload ??= this.#request.bytes(2))
+  kept(): Buffer {
+    return (this.#kept ??= this.#request.kept(2))
   }
 }
 
 function publish(space: PublishSpace): Handler {
   return ({ server, reply }, request) => {
     const { counters } = server
-    const message = new RequestMessage(request)
-    const receivers = server.backplane.publish(space, request.text(1), message)
+    const payload = new RequestPayload(request)
+    const receivers = server.backplane.publish(space, request.name(1), payload)
     counters.messagesPublished++
     counters.messagesDelivered += receivers
     reply.integer(receivers)

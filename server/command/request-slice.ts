@@ -22,12 +22,24 @@ export class Slice implements Request {
     return this.#request.text(index + this.#from)
   }
 
+  name(index: number): string {
+    return this.#request.name(index + this.#from)
+  }
+
   equals(index: number, text: string): boolean {
     return this.#request.equals(index + this.#from, text)
   }
 
   length(index: number): number {
     return this.#request.length(index + this.#from)
+  }
+
+  copy(index: number, target: Buffer, at: number): void {
+    this.#request.copy(index + this.#from, target, at)
+  }
+
+  kept(index: number): Buffer {
+    return this.#request.kept(index + this.#from)
   }
 
   detach(): Request {

@@ -20,6 +20,7 @@ import { RespcastError } from '../errors.ts'
 import { shown, type Logger } from '../log.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import { Registry, type PublishSpace } from '../pubsub/registry.ts'
+import { payloadOf } from '../resp/payload.ts'
 import type { TokenAuthenticator } from '../token/authenticator.ts'
 import type { Fetch } from '../token/key-fetch.ts'
 import { validateRolePattern } from '../token/placeholders.ts'
@@ -197,6 +198,7 @@ export class Core {
       dispatcher: this.dispatcher,
       counters,
       clock,
+      flusher,
       mustLogIn: (client) => client.isWebSocket || !this.reception.defaultIsOpen(),
       queryBufferBytes: () => config.memory('client-query-buffer-limit'),
       rates: {
@@ -250,7 +252,7 @@ export class Core {
    */
   publish(space: PublishSpace, channel: Buffer, payload: Buffer): number {
     const { backplane, counters } = this.services
-    const receivers = backplane.publish(space, channel.toString('latin1'), { channel, payload })
+    const receivers = backplane.publish(space, channel.toString('latin1'), payloadOf(payload))
     counters.messagesPublished++
     counters.messagesDelivered += receivers
     return receivers

@@ -1,13 +1,9 @@
+import type { Payload } from '../resp/payload.ts'
 import { messagePrefix, type MessageKind } from '../resp/push.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { Segment } from '../resp/segment.ts'
 import type { Subscriber, SubscriberSegment } from './subscriber.ts'
-
-/** A message under way: its channel and payload in bytes, made when they are asked for. */
-export interface Message {
-  readonly channel: Buffer
-  readonly payload: Buffer
-}
+import type { Turn } from './turn.ts'
 
 /** How messages are put together; shared by the whole registry and changed at run time. */
 export interface DeliveryOptions {
@@ -108,10 +104,10 @@ export class Entry {
    * @param key The channel as a byte string.
    * @returns How many subscribers it was given to.
    */
-  deliver(key: string, message: Message, options: DeliveryOptions, turn: Turn): number {
+  deliver(key: string, payload: Payload, options: DeliveryOptions, turn: Turn): number {
     let receivers = 0
-    if (this.#resp3) receivers += this.#deliver(3, this.#resp3, key, message, options, turn)
-    if (this.#resp2) receivers += this.#deliver(2, this.#resp2, key, message, options, turn)
+    if (this.#resp3) receivers += this.#deliver(3, this.#resp3, key, payload, options, turn)
+    if (this.#resp2) receivers += this.#deliver(2, this.#resp2, key, payload, options, turn)
     return receivers
   }
 
@@ -119,16 +115,15 @@ export class Entry {
     protocol: Protocol,
     group: Group,
     key: string,
-    message: Message,
+    payload: Payload,
     options: DeliveryOptions,
     turn: Turn,
   ): number {
     const prefix = group.prefix(protocol, this.#kind, this.name)
-    const { payload } = message
-    const named = this.#kind === 'pmessage' ? message.channel : undefined
+    const channel = this.#kind === 'pmessage' ? key : undefined
     if (payload.length > turn.smallestMaxMessageBytes) {
       const apart = new Segment<Subscriber>(this.#kind, this.name)
-      apart.append(prefix, named, payload, options.shareBytes)
+      apart.append(prefix, channel, payload, options.shareBytes)
       return deliverLarge(group, key, payload.length, apart, options)
     }
     if (group.open && group.open.length >= FULL_SEGMENT_BYTES) group.seal()
@@ -136,13 +131,13 @@ export class Entry {
     let start = 0
     if (segment) {
       start = segment.length
-      segment.append(prefix, named, payload, options.shareBytes)
+      segment.append(prefix, channel, payload, options.shareBytes)
       if (segment.detached !== undefined) attachAgain(group, segment, start)
     } else {
-      segment = new Segment<Subscriber>(this.#kind, this.name)
-      segment.append(prefix, named, payload, options.shareBytes)
+      segment = new Segment<Subscriber>(this.#kind, this.name, turn.arenas)
+      segment.append(prefix, channel, payload, options.shareBytes)
       group.open = segment
-      turn.opened.push(group)
+      turn.began(group, segment)
       for (const subscriber of group.plain) subscriber.attach(segment, 0)
     }
     if (group.filtered.size === 0) return group.plain.size
@@ -153,13 +148,6 @@ export class Entry {
     if (protocol === 2) return (this.#resp2 ??= new Group())
     return (this.#resp3 ??= new Group())
   }
-}
-
-/** What is open until all subscribers have been written. */
-export interface Turn {
-  readonly opened: { seal(): void }[]
-  /** Payloads up to this size are taken by every subscriber there is. */
-  smallestMaxMessageBytes: number
 }
 
 function groupSize(group: Group | undefined): number {

@@ -1,7 +1,10 @@
-import { Entry, type DeliveryOptions, type Message, type Turn } from './entry.ts'
+import { ArenaPool, type Arenas } from '../resp/arenas.ts'
+import type { Payload } from '../resp/payload.ts'
+import { Entry, type DeliveryOptions } from './entry.ts'
 import { PatternIndex, type PatternEntry } from './pattern-index.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Space } from './subscriptions.ts'
+import { Turn } from './turn.ts'
 
 /** The spaces one can publish in. */
 export type PublishSpace = 'channel' | 'shard'
@@ -20,11 +23,13 @@ export class Registry {
   readonly #channels = new Map<string, Entry>()
   readonly #shards = new Map<string, Entry>()
   readonly #patterns = new PatternIndex()
-  readonly #turn: Turn = { opened: [], smallestMaxMessageBytes: Number.POSITIVE_INFINITY }
+  readonly #turn: Turn
   #subscribers = 0
 
-  constructor(options: DeliveryOptions) {
+  /** @param arenas Memory for messages that are under way. */
+  constructor(options: DeliveryOptions, arenas: Arenas = new ArenaPool()) {
     this.options = options
+    this.#turn = new Turn(arenas)
   }
 
   /** Subscribers with at least one subscription: INFO's `pubsub_clients`. */
@@ -125,16 +130,15 @@ export class Registry {
    * Delivers a message to those who are subscribed now. At most once; nobody else will ever get it.
    *
    * @param key The channel as a byte string.
-   * @param message Its bytes are asked for only if somebody gets them. The payload is kept by reference if it is large: the
-   *   caller never changes it.
+   * @param payload Asked for its bytes only if somebody gets them.
    * @returns Deliveries: exact subscribers, and for global channels one for each pattern of each subscriber.
    */
-  publish(space: PublishSpace, key: string, message: Message): number {
+  publish(space: PublishSpace, key: string, payload: Payload): number {
     const exact = this.#table(space).get(key)
-    let receivers = exact ? exact.deliver(key, message, this.options, this.#turn) : 0
+    let receivers = exact ? exact.deliver(key, payload, this.options, this.#turn) : 0
     if (space === 'channel' && this.#patterns.size > 0) {
       for (const entry of this.#patterns.matching(key)) {
-        receivers += entry.deliver(key, message, this.options, this.#turn)
+        receivers += entry.deliver(key, payload, this.options, this.#turn)
       }
     }
     return receivers
@@ -147,9 +151,7 @@ export class Registry {
 
   /** Seals the segments that are open: what is published next starts new ones. Called when everybody has been written. */
   endTurn(): void {
-    const opened = this.#turn.opened
-    for (const group of opened) group.seal()
-    opened.length = 0
+    this.#turn.end()
   }
 
   #table(space: PublishSpace): Map<string, Entry> {

@@ -1,4 +1,13 @@
+import { RecentNames } from './recent-names.ts'
 import { ArgumentList, type Request } from './request.ts'
+
+/** Up to so many bytes a loop is cheaper than the call into the runtime (Node 20.20: 50 ns against 63 ns). */
+const LOOPED_BYTES = 32
+
+/** Of all requests: whoever is next mostly names what somebody has named before. */
+const NAMES = new RecentNames()
+
+const NOTHING = Buffer.alloc(0)
 
 /** Positions kept between requests; a request with more gives them back. */
 const KEPT_POSITIONS = 64
@@ -29,6 +38,14 @@ export class ArgumentPositions implements Request {
     )
   }
 
+  name(index: number): string {
+    return NAMES.of(
+      this.#buffers[index] as Buffer,
+      this.#starts[index] as number,
+      this.#ends[index] as number,
+    )
+  }
+
   equals(index: number, text: string): boolean {
     const buffer = this.#buffers[index] as Buffer
     const start = this.#starts[index] as number
@@ -39,6 +56,21 @@ export class ArgumentPositions implements Request {
 
   length(index: number): number {
     return (this.#ends[index] as number) - (this.#starts[index] as number)
+  }
+
+  copy(index: number, target: Buffer, at: number): void {
+    const source = this.#buffers[index] as Buffer
+    const start = this.#starts[index] as number
+    const end = this.#ends[index] as number
+    if (end - start > LOOPED_BYTES) {
+      source.copy(target, at, start, end)
+      return
+    }
+    for (let from = start, to = at; from < end; from++, to++) target[to] = source[from] as number
+  }
+
+  kept(index: number): Buffer {
+    return this.bytes(index)
   }
 
   detach(): Request {
@@ -71,8 +103,32 @@ export class ArgumentPositions implements Request {
 
   /** Lets go of the bytes; the request cannot be read any more. */
   protected release(): void {
-    this.#buffers.length = 0
-    this.#count = 0
+    this.clear()
+    // Giving the places back and taking them again would cost every read.
+    for (let i = 0; i < this.#buffers.length; i++) this.#buffers[i] = NOTHING
+  }
+
+  /** Whether argument `index` lies in `buffer`. */
+  protected liesIn(index: number, buffer: Buffer): boolean {
+    return this.#buffers[index] === buffer
+  }
+
+  /** The first position in `buffer` that an argument has; `otherwise` if none lies in it. */
+  protected firstPositionIn(buffer: Buffer, otherwise: number): number {
+    for (let i = 0; i < this.#count; i++) {
+      if (this.#buffers[i] === buffer) return this.#starts[i] as number
+    }
+    return otherwise
+  }
+
+  /** Arguments that lie in `from` lie in `to` from now on, `by` bytes further to the front. */
+  protected move(from: Buffer, to: Buffer, by: number): void {
+    for (let i = 0; i < this.#count; i++) {
+      if (this.#buffers[i] !== from) continue
+      this.#buffers[i] = to
+      this.#starts[i] = (this.#starts[i] as number) - by
+      this.#ends[i] = (this.#ends[i] as number) - by
+    }
   }
 
   /** Adds the argument `buffer[start, end)`. */

@@ -55,6 +55,8 @@ export class RequestParser extends ArgumentPositions {
   readonly #limits: RequestLimits
   #chunk: Buffer = EMPTY
   #at = 0
+  /** A chunk whose bytes are the caller's; see {@link lend}. */
+  #lent: Buffer | undefined
   #waiting: Buffer[] | undefined
   #state = START
   #expected = 0
@@ -85,6 +87,46 @@ export class RequestParser extends ArgumentPositions {
       this.#waiting ??= []
       this.#waiting.push(chunk)
     }
+  }
+
+  /**
+   * As {@link feed}, but the bytes may change later: {@link keep} has to be called before they do.
+   *
+   * What arrives is mostly whole requests, which are over by then, so that nothing has to be copied.
+   */
+  lend(chunk: Buffer): void {
+    if (this.#at < this.#chunk.length) {
+      this.feed(Buffer.from(chunk))
+      return
+    }
+    this.feed(chunk)
+    this.#lent = chunk
+  }
+
+  /**
+   * Makes what is still needed of a chunk that was lent its own.
+   *
+   * @param isExecuting The last request is not over.
+   */
+  keep(isExecuting: boolean): void {
+    const lent = this.#lent
+    if (lent === undefined) return
+    this.#lent = undefined
+    const restAt = this.#chunk === lent ? this.#at : lent.length
+    const needsArguments = isExecuting || this.#state !== START
+    const from = needsArguments ? this.firstPositionIn(lent, restAt) : restAt
+    const own = from < lent.length ? Buffer.from(lent.subarray(from)) : EMPTY
+    if (needsArguments) this.move(lent, own, from)
+    else this.release()
+    if (this.#chunk !== lent) return
+    this.#chunk = own
+    this.#at = restAt - from
+  }
+
+  override kept(index: number): Buffer {
+    const bytes = this.bytes(index)
+    const isLent = this.#lent !== undefined && this.liesIn(index, this.#lent)
+    return isLent ? Buffer.from(bytes) : bytes
   }
 
   /**

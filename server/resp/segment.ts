@@ -1,9 +1,11 @@
+import { FRESH_ARENAS, type Arenas } from './arenas.ts'
 import {
   frameHeader,
   frameHeaderLength,
   MAX_FRAME_HEADER_BYTES,
   writeFrameHeader,
 } from './frame.ts'
+import type { Payload } from './payload.ts'
 import type { MessageKind } from './push.ts'
 
 /** Says of a queued message whether it is dropped; names are byte strings. */
@@ -19,11 +21,6 @@ const CR = 0x0d
 const LF = 0x0a
 const DOLLAR = 0x24
 
-const SMALLEST_ARENA_BYTES = 512
-
-/** Arenas up to this size come from the runtime's pool, which is cheaper. */
-const POOLED_ARENA_BYTES = 2_048
-
 /** Runs up to this size are put behind their WebSocket header in one buffer. */
 const JOINED_BYTES = 65_536
 
@@ -37,6 +34,13 @@ export interface Write {
   readonly buffers: readonly Buffer[]
   /** Bytes of RESP, WebSocket headers not counted. */
   readonly length: number
+  /** Segments whose memory the buffers are: to be told if the bytes are not taken at once. */
+  readonly from: readonly Pinnable[]
+}
+
+/** Memory that a write which is under way still needs. */
+export interface Pinnable {
+  pin(): void
 }
 
 /** A run of whole frames that can be written as it stands. */
@@ -64,6 +68,12 @@ export class Segment<Reader = unknown> {
   detached: Reader[] | undefined
   /** Nothing will be appended any more, so nobody has to be attached again. */
   sealed = false
+  /** Places in output queues that lie in it. */
+  #users = 0
+  #pinned = false
+  readonly #arenas: Arenas
+  /** All that it was given. */
+  readonly #given: Buffer[] = []
   #length = 0
   readonly #frameEnds: number[] = []
   /** Finished pieces and where each ends; the arena in use is not among them. */
@@ -75,9 +85,35 @@ export class Segment<Reader = unknown> {
   #slice: Slice | undefined
   #sliceStart = -1
 
-  constructor(kind: MessageKind = 'message', name = '') {
+  constructor(kind: MessageKind = 'message', name = '', arenas = FRESH_ARENAS) {
     this.kind = kind
     this.name = name
+    this.#arenas = arenas
+  }
+
+  /** An output queue has a place in it more. */
+  retain(): void {
+    this.#users++
+  }
+
+  /** An output queue has a place in it less. */
+  release(): void {
+    this.#users--
+  }
+
+  /** A socket has not taken its bytes at once: its memory is never used again. */
+  pin(): void {
+    this.#pinned = true
+  }
+
+  /** Gives its memory back to where it came from, if nobody can ask for its bytes any more. */
+  recycle(): void {
+    if (!this.sealed || this.#users > 0 || this.#pinned) return
+    // What would still ask has to fail, and not to be given what others write here.
+    this.#pinned = true
+    this.#arena = NOTHING
+    this.#slice = undefined
+    for (const arena of this.#given) this.#arenas.give(arena)
   }
 
   /** Notes that a reader has no open share any more. */
@@ -96,30 +132,33 @@ export class Segment<Reader = unknown> {
    * Appends one push frame.
    *
    * @param prefix The frame up to its last constant byte (header, kind, names).
-   * @param channel A bulk string between prefix and payload, for pattern messages.
+   * @param channel A bulk string between prefix and payload, for pattern messages; a byte string.
    * @param shareBytes A payload of at least so many bytes is referenced, not copied.
    */
-  append(prefix: Buffer, channel: Buffer | undefined, payload: Buffer, shareBytes: number): void {
+  append(prefix: Buffer, channel: string | undefined, payload: Payload, shareBytes: number): void {
     const shared = payload.length >= shareBytes && payload.length > 0
     let room = prefix.length + BULK_OVERHEAD_BYTES
-    if (channel) room += channel.length + BULK_OVERHEAD_BYTES
+    if (channel !== undefined) room += channel.length + BULK_OVERHEAD_BYTES
     if (!shared) room += payload.length
     this.#reserve(room)
-    this.#copy(prefix)
-    if (channel) {
+    prefix.copy(this.#arena, this.#used())
+    this.#length += prefix.length
+    if (channel !== undefined) {
       this.#bulkHeader(channel.length)
-      this.#copy(channel)
+      this.#arena.write(channel, this.#used(), 'latin1')
+      this.#length += channel.length
       this.#lineEnd()
     }
     this.#bulkHeader(payload.length)
     if (shared) {
       this.#closeArena()
       this.#length += payload.length
-      this.#pieces.push(payload)
+      this.#pieces.push(payload.kept())
       this.#pieceEnds.push(this.#length)
       this.#openArena(BULK_OVERHEAD_BYTES)
     } else {
-      this.#copy(payload)
+      payload.copy(this.#arena, this.#used())
+      this.#length += payload.length
     }
     this.#lineEnd()
     this.#frameEnds.push(this.#length)
@@ -183,14 +222,16 @@ export class Segment<Reader = unknown> {
     const inFront =
       start === 0 && buffers.length === 1 && this.#headroom > 0 && this.#slice === undefined
     const arena = this.#arena
+    const from = [this]
     let framed: Write | undefined
     return {
       end,
-      plain: { buffers, length },
+      plain: { buffers, length, from },
       get framed() {
         framed ??= {
           buffers: inFront ? frameInPlace(arena, length) : frameApart(buffers, length),
           length,
+          from,
         }
         return framed
       },
@@ -237,11 +278,7 @@ export class Segment<Reader = unknown> {
   #reserve(bytes: number): void {
     const used = this.#used()
     if (used + bytes <= this.#arena.length) return
-    const capacity = Math.max((used + bytes) * 2, SMALLEST_ARENA_BYTES)
-    const grown =
-      capacity <= POOLED_ARENA_BYTES
-        ? Buffer.allocUnsafe(capacity)
-        : Buffer.allocUnsafeSlow(capacity)
+    const grown = this.#take(used + bytes)
     if (used > this.#headroom) this.#arena.copy(grown, this.#headroom, this.#headroom, used)
     this.#arena = grown
   }
@@ -254,12 +291,13 @@ export class Segment<Reader = unknown> {
   #openArena(bytes: number): void {
     this.#arenaStart = this.#length
     this.#headroom = 0
-    this.#arena = Buffer.allocUnsafeSlow(Math.max(bytes, SMALLEST_ARENA_BYTES))
+    this.#arena = this.#take(bytes)
   }
 
-  #copy(bytes: Buffer): void {
-    bytes.copy(this.#arena, this.#used())
-    this.#length += bytes.length
+  #take(bytes: number): Buffer {
+    const arena = this.#arenas.take(bytes)
+    this.#given.push(arena)
+    return arena
   }
 
   #bulkHeader(length: number): void {

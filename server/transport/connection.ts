@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { closeCause, type CloseCause } from '../client/close-cause.ts'
+import type { Flusher } from '../client/flusher.ts'
 import type { Clock } from '../clock.ts'
 import type { Dispatcher } from '../command/dispatch.ts'
 import type { Counters } from '../command/counters.ts'
@@ -21,6 +22,7 @@ export interface ConnectionHost {
     readonly commandsPerSecond: () => number
     readonly publishesPerSecond: () => number
   }
+  readonly flusher: Pick<Flusher, 'hold' | 'answer'>
   /** A command threw, which none may. */
   readonly onFailure: (client: Client, error: unknown) => void
   /** Something went wrong that a peer should know nothing about. */
@@ -80,8 +82,34 @@ export class Connection {
 
   /** Bytes from the peer, cut anywhere. They are not changed afterwards by anybody. */
   receive(chunk: Buffer): void {
+    if (!this.#admits(chunk)) return
+    this.#parser.feed(chunk)
+    if (!this.#waiting) this.#process()
+    if (!this.client.closed) this.#checkQueryBuffer()
+  }
+
+  /**
+   * Bytes from the peer, cut anywhere, that may be overwritten as soon as this returns. They are all that can be read from
+   * it now, so it is answered at once.
+   */
+  receiveLent(chunk: Buffer): void {
+    if (!this.#admits(chunk)) return
+    const { flusher } = this.#host
+    flusher.hold()
+    try {
+      this.#parser.lend(chunk)
+      if (!this.#waiting) this.#process()
+      this.#parser.keep(this.#waiting)
+      if (!this.client.closed) this.#checkQueryBuffer()
+    } finally {
+      flusher.answer(this.client.lastInteractionMs)
+    }
+  }
+
+  /** Counts what came. @returns Whether it is to be looked at. */
+  #admits(chunk: Buffer): boolean {
     const { client } = this
-    if (client.closed) return
+    if (client.closed) return false
     client.bytesIn += chunk.length
     this.#host.counters.bytesIn += chunk.length
     this.#host.counters.reads++
@@ -92,12 +120,10 @@ export class Connection {
       this.#bytesBeforeLogin += chunk.length
       if (this.#bytesBeforeLogin > UNAUTHENTICATED_BYTES) {
         this.#refuseUnauthenticated()
-        return
+        return false
       }
     }
-    this.#parser.feed(chunk)
-    if (!this.#waiting) this.#process()
-    if (!client.closed) this.#checkQueryBuffer()
+    return true
   }
 
   /** The peer sends nothing more; what it sent is still answered. */

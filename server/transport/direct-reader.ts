@@ -1,7 +1,10 @@
 import { Socket, type SocketConstructorOpts } from 'node:net'
 
-/** All sockets read into this; what was read is copied out before the next read. */
+/** All sockets read into this; what is still needed of it is copied out before the next read. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(65_536)
+
+/** The part of it that was read into last; peers with a steady pipeline fill as much each time. */
+let part = READ_BUFFER
 
 /** What of a socket the runtime does not show: the handle that it reads from. */
 interface Handled {
@@ -21,14 +24,15 @@ interface DirectOptions extends SocketConstructorOpts {
 export interface ByteReader {
   /** The bytes are the callee's own. */
   receive(chunk: Buffer): void
+  /** The bytes are the callee's until it returns. */
+  receiveLent(chunk: Buffer): void
 }
 
 const ON_READ: DirectOptions['onread'] = {
   buffer: READ_BUFFER,
   callback(bytes) {
-    const chunk = Buffer.allocUnsafe(bytes)
-    READ_BUFFER.copy(chunk, 0, 0, bytes)
-    this.reader?.receive(chunk)
+    if (part.length !== bytes) part = READ_BUFFER.subarray(0, bytes)
+    this.reader?.receiveLent(part)
     return true
   },
 }

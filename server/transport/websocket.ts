@@ -5,7 +5,7 @@ import { closeCause } from '../client/close-cause.ts'
 import type { Sink, WebSocketClose } from '../client/sink.ts'
 import type { Connection } from './connection.ts'
 import type { KeepAlive, Pingable } from './keep-alive.ts'
-import { writeAll, type Writer } from './socket-sink.ts'
+import { SocketWriter, type Writer } from './socket-writer.ts'
 
 /** RFC 6455 section 7.4.1. */
 const NORMAL_CLOSURE = 1000
@@ -19,12 +19,9 @@ const PING_BURST = 30
 const PINGS_PER_SECOND = 10
 
 /** A client's bytes over a WebSocket. */
-export class WebSocketSink implements Sink {
+export class WebSocketSink extends SocketWriter implements Sink {
   readonly framed = true
   readonly #webSocket: WebSocket
-  readonly #socket: Socket
-  /** Set once there is one: the client is made with its sink. */
-  writer: Writer | undefined
 
   /**
    * Without compression ws writes its own frames at once, so ours and ws's never mix, and frames can be shared between
@@ -33,18 +30,14 @@ export class WebSocketSink implements Sink {
    * @param socket The socket that was upgraded.
    */
   constructor(webSocket: WebSocket, socket: Socket) {
+    super(socket)
     this.#webSocket = webSocket
-    this.#socket = socket
   }
 
-  get pendingBytes(): number {
-    return this.#socket.writableLength
-  }
-
-  write(buffers: readonly Buffer[]): boolean {
+  override write(buffers: readonly Buffer[]): boolean {
     // After a close frame nothing may follow (RFC 6455 section 5.5.1).
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return true
-    return writeAll(this.#socket, buffers, this.writer)
+    return super.write(buffers)
   }
 
   end(close: WebSocketClose | undefined): void {

@@ -1,4 +1,4 @@
-import type { Message } from '../pubsub/entry.ts'
+import type { Payload } from '../resp/payload.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 
 /**
@@ -15,10 +15,10 @@ export interface Backplane {
    * Delivers here and hands on to the others.
    *
    * @param key The channel as a byte string.
-   * @param message Its bytes are never changed afterwards.
+   * @param payload Valid during the call; what is handed on later has to be kept.
    * @returns Deliveries on this gateway.
    */
-  publish(space: PublishSpace, key: string, message: Message): number
+  publish(space: PublishSpace, key: string, payload: Payload): number
   /** Whether messages can be handed on now: `/readyz`. */
   readonly isReady: boolean
 }

@@ -4,7 +4,7 @@ import type { Backplane } from './backplane.ts'
 /** A gateway that runs alone: whoever is to hear a message is connected here. */
 export function standalone(registry: Registry): Backplane {
   return {
-    publish: (space, key, message) => registry.publish(space, key, message),
+    publish: (space, key, payload) => registry.publish(space, key, payload),
     isReady: true,
   }
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OutputQueue } from '../../server/client/output-queue.ts'
+import { payloadOf } from '../../server/resp/payload.ts'
 import { messagePrefix } from '../../server/resp/push.ts'
 import { Segment } from '../../server/resp/segment.ts'
 import { unframe } from '../support/recording-sink.ts'
@@ -48,7 +49,7 @@ class Bench {
     const fresh = this.#segments[channel] === undefined
     const segment = (this.#segments[channel] ??= new Segment<string>())
     const start = segment.length
-    segment.append(PREFIX, undefined, Buffer.from(text), SHARE_BYTES)
+    segment.append(PREFIX, undefined, payloadOf(Buffer.from(text)), SHARE_BYTES)
     if (channel === 2) queue.deliver(READER, segment, start, segment.length)
     else if (fresh || takeDetached(segment).includes(READER)) queue.attach(READER, segment, start)
     model.push({ text: `${PREFIX.toString()}$${text.length}\r\n${text}\r\n`, reply: false })
@@ -163,7 +164,7 @@ describe('An output queue', () => {
         bench.queue.clear()
         bench.model.length = 0
         bench.check()
-        expect(bench.queue.take(1_000, true, READER)).toEqual({ buffers: [], length: 0 })
+        expect(bench.queue.take(1_000, true, READER)).toEqual({ buffers: [], length: 0, from: [] })
       }),
       { numRuns: 100 },
     )

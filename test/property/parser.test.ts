@@ -103,6 +103,46 @@ describe('A pipeline of requests', () => {
   })
 })
 
+describe('A request that is still executed when its chunk is overwritten', () => {
+  test('keeps its arguments, and what is behind it is parsed as it came', () => {
+    fc.assert(
+      fc.property(
+        pipeline,
+        fc.array(fc.nat(), { maxLength: 10 }),
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+        (pieces, places, waits) => {
+          const stream = Buffer.from(pieces.map(({ bytes }) => bytes).join(''), 'latin1')
+          const parser = new RequestParser(TCP_LIMITS)
+          const requests: string[][] = []
+          let count = 0
+          const read = (): void => {
+            requests.push(Array.from({ length: parser.count }, (_, index) => parser.text(index)))
+          }
+          /** Reads requests up to one that is read only once the bytes it came in are gone. */
+          const process = (): boolean => {
+            while (parser.next()) {
+              if (waits[count++ % waits.length] === true) return true
+              read()
+            }
+            return false
+          }
+          let waiting = false
+          for (const chunk of cut(stream, places)) {
+            const lent = Buffer.from(chunk)
+            parser.lend(lent)
+            if (!waiting) waiting = process()
+            parser.keep(waiting)
+            lent.fill(0xee)
+          }
+          for (; waiting; waiting = process()) read()
+          expect(requests).toEqual(pieces.flatMap(({ request }) => (request ? [request] : [])))
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})
+
 describe('Any bytes at all', () => {
   const marks = ['*', '$', '\r', '\n', '\r\n', '"', "'", '*2', '$-1', 'abc', '0', '\0']
   const lines = [

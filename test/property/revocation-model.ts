@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { compileGlob } from '../../shared/glob.ts'
 import type { Client } from '../../server/client/client.ts'
 import type { Revocation } from '../../server/token/revocation.ts'
+import { payloadOf } from '../../server/resp/payload.ts'
 import { command, TestServer, type TestClient } from '../support/test-server-parts.ts'
 import { NOW, tokenFor } from '../support/tokens.ts'
 
@@ -129,8 +130,7 @@ export class Checker {
       }
     }
     const payload = Buffer.from(large ? id.padEnd(40, 'x') : id)
-    const bytes = Buffer.from(channel)
-    const given = this.server.registry.publish('channel', channel, { channel: bytes, payload })
+    const given = this.server.registry.publish('channel', channel, payloadOf(payload))
     expect(given).toBe(receivers)
   }
 

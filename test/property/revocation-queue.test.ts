@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OutputQueue } from '../../server/client/output-queue.ts'
+import { payloadOf } from '../../server/resp/payload.ts'
 import { messagePrefix, type MessageKind } from '../../server/resp/push.ts'
 import { Segment } from '../../server/resp/segment.ts'
 
@@ -43,7 +44,7 @@ class Bench {
     const prefix = messagePrefix(3, kind, name)
     const payload = Buffer.from(`${this.#count++}${body}`)
     const start = segment.length
-    segment.append(prefix, name === 'p' ? Buffer.from(of) : undefined, payload, SHARE_BYTES)
+    segment.append(prefix, name === 'p' ? of : undefined, payloadOf(payload), SHARE_BYTES)
     if (this.#hands) this.queue.deliver(READER, segment, start, segment.length)
     else if (start === 0 || segment.detached?.includes(READER)) {
       segment.detached = undefined
@@ -138,7 +139,7 @@ describe('Dropping messages out of an output queue', () => {
     const queue = new OutputQueue<string>()
     const segment = new Segment<string>('pmessage', '*')
     const append = (channel: string): void =>
-      segment.append(messagePrefix(3, 'pmessage', '*'), Buffer.from(channel), Buffer.from('m'), 100)
+      segment.append(messagePrefix(3, 'pmessage', '*'), channel, payloadOf(Buffer.from('m')), 100)
     append('kept')
     queue.attach(READER, segment, 0)
     append('lost')

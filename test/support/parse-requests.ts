@@ -14,7 +14,10 @@ export interface Parsed {
   readonly error: ProtocolError | undefined
 }
 
-/** Feeds chunks one after the other, taking every request as soon as it is there. */
+/**
+ * Feeds chunks one after the other, taking every request as soon as it is there. Each chunk is lent, and overwritten
+ * before the next comes.
+ */
 export function parseRequests(
   chunks: readonly Uint8Array[],
   limits: RequestLimits = TCP_LIMITS,
@@ -25,10 +28,13 @@ export function parseRequests(
   const requests: string[][] = []
   try {
     for (const chunk of chunks) {
-      parser.feed(Buffer.from(chunk))
+      const lent = Buffer.from(chunk)
+      parser.lend(lent)
       while (parser.next()) {
         requests.push(Array.from({ length: parser.count }, (_, index) => parser.text(index)))
       }
+      parser.keep(false)
+      lent.fill(0xee)
     }
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error

@@ -1,7 +1,8 @@
 import type { Sink, WebSocketClose } from '../../server/client/sink.ts'
 
 interface Recorded {
-  readonly buffers: readonly Buffer[]
+  /** Undefined once the kernel has taken them: what becomes of them is nobody's affair then. */
+  buffers: readonly Buffer[] | undefined
   readonly copy: Buffer
 }
 
@@ -26,7 +27,7 @@ export class RecordingSink implements Sink {
 
   write(buffers: readonly Buffer[]): boolean {
     const copy = Buffer.concat(buffers)
-    this.#writes.push({ buffers, copy })
+    this.#writes.push({ buffers: this.blocks ? buffers : undefined, copy })
     if (this.blocks) this.pendingBytes += copy.length
     return !this.blocks
   }
@@ -34,6 +35,7 @@ export class RecordingSink implements Sink {
   /** The kernel has taken everything. */
   drain(): void {
     this.pendingBytes = 0
+    for (const write of this.#writes) write.buffers = undefined
   }
 
   end(close: WebSocketClose | undefined): void {
@@ -74,9 +76,9 @@ export class RecordingSink implements Sink {
     return unframe(Buffer.from(this.take(), 'latin1')).map((message) => message.toString('latin1'))
   }
 
-  /** Whether some buffer holds other bytes now than when it was handed over. */
+  /** Whether some buffer that the kernel has not taken holds other bytes now than when it was handed over. */
   get wasTamperedWith(): boolean {
-    return this.#writes.some(({ buffers, copy }) => !Buffer.concat(buffers).equals(copy))
+    return this.#writes.some(({ buffers, copy }) => buffers && !Buffer.concat(buffers).equals(copy))
   }
 }
 

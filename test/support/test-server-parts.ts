@@ -33,6 +33,7 @@ import type { TokenSessionSettings } from '../../server/token/session-parts.ts'
 import { TokenSessions } from '../../server/token/sessions.ts'
 import { standalone } from '../../server/upstream/none.ts'
 import { FakeClock } from './fake-clock.ts'
+import { PoisonedArenas } from './poisoned-arenas.ts'
 import { RecordingSink } from './recording-sink.ts'
 import { noFetch, testIssuer } from './tokens.ts'
 
@@ -86,10 +87,13 @@ export class TestClient {
     this.sink = sink
   }
 
-  /** Hands bytes over and executes what is complete, in this turn. */
+  /** Hands bytes over and executes what is complete, in this turn. They are overwritten when that is done. */
   write(bytes: Buffer | string): void {
-    this.#parser.feed(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+    const lent = Buffer.from(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+    this.#parser.lend(lent)
     this.#process()
+    this.#parser.keep(this.#waiting !== undefined)
+    lent.fill(0xee)
   }
 
   /** Sends one command and ends the turn. @returns What this connection was sent since the last look. */
@@ -153,6 +157,8 @@ export interface ConnectOptions {
 export class TestServer {
   readonly clock = new FakeClock()
   readonly turn = new ManualTurn()
+  /** What messages lie in while they are under way; overwritten as soon as nobody should need it. */
+  readonly arenas = new PoisonedArenas()
   readonly counters = new Counters()
   readonly aclLog = new AclLog()
   readonly table = new CommandTable(ALL_COMMANDS)
@@ -175,7 +181,7 @@ export class TestServer {
   constructor(options: TestServerOptions = {}) {
     const { clock, table } = this
     this.#options = options
-    this.registry = new Registry({ shareBytes: options.shareBytes ?? 16_384 })
+    this.registry = new Registry({ shareBytes: options.shareBytes ?? 16_384 }, this.arenas)
     this.flusher = new Flusher({
       atEndOfTurn: this.turn.atEndOfTurn,
       nowMs: () => clock.monotonicMs(),

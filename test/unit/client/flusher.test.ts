@@ -81,6 +81,40 @@ describe('A flusher', () => {
     while (turns.length > 0) turns.shift()?.()
     expect(writes(log)).toHaveLength(40)
   })
+
+  test('answers those who wait for a reply at once where all of a read was executed, the others at the end', () => {
+    const { flush, turns, log, clients } = flusher(0, 3)
+    const [publisher, subscriber, other] = clients as [Client, Client, Client]
+    flush.hold()
+    flush.add(publisher, true)
+    expect(turns).toEqual([])
+    flush.add(subscriber, false)
+    flush.answer(0)
+    expect(writes(log)).toEqual(['write 0'])
+    flush.add(other, true)
+    turns.shift()?.()
+    expect(writes(log)).toEqual(['write 0', 'write 2', 'write 1'])
+    expect(turns).toEqual([])
+  })
+
+  test('answers nobody where nobody waits for a reply', () => {
+    const { flush, turns, log, clients } = flusher(0, 1)
+    flush.hold()
+    flush.answer(0)
+    expect([log, turns]).toEqual([[], []])
+    flush.add(clients[0] as Client, true)
+    expect(turns).toHaveLength(1)
+  })
+
+  test('puts off the answers that do not fit in a slice', () => {
+    const { flush, turns, log, clients } = flusher(1, 10)
+    flush.hold()
+    for (const client of clients) flush.add(client, true)
+    flush.answer(0)
+    expect(writes(log)).toHaveLength(7)
+    while (turns.length > 0) turns.shift()?.()
+    expect(writes(log)).toHaveLength(10)
+  })
 })
 
 /** The writes in a log, in their order. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { OutputQueue } from '../../../server/client/output-queue.ts'
 import type { Write } from '../../../server/resp/segment.ts'
+import { payloadOf } from '../../../server/resp/payload.ts'
 import { messagePrefix } from '../../../server/resp/push.ts'
 import { Segment } from '../../../server/resp/segment.ts'
 
@@ -13,7 +14,7 @@ function frame(payload: string): string {
 
 function append(segment: Segment<string>, payload: string): number {
   const start = segment.length
-  segment.append(PREFIX, undefined, Buffer.from(payload), 1_000_000)
+  segment.append(PREFIX, undefined, payloadOf(Buffer.from(payload)), 1_000_000)
   return start
 }
 
@@ -29,7 +30,7 @@ describe('An output queue', () => {
   test('that is empty gives nothing out', () => {
     const queue = new OutputQueue<string>()
     expect([queue.isEmpty, queue.heldBytes, queue.itemCount]).toEqual([true, 0, 0])
-    expect(queue.take(100, false, ME)).toEqual({ buffers: [], length: 0 })
+    expect(queue.take(100, false, ME)).toEqual({ buffers: [], length: 0, from: [] })
   })
 
   test('does not count an append of no bytes', () => {

@@ -7,6 +7,7 @@ import type { Logger } from '../../../server/log.ts'
 import { Registry } from '../../../server/pubsub/registry.ts'
 import { Subscriptions } from '../../../server/pubsub/subscriptions.ts'
 import type { Overlay, Subscriber } from '../../../server/pubsub/subscriber.ts'
+import { payloadOf } from '../../../server/resp/payload.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 interface Line {
@@ -39,10 +40,7 @@ function subscriber(maxMessageBytes: number, overlay?: Overlay): Subscriber {
 }
 
 function publish(registry: Registry, channel: string, payloadBytes: number): number {
-  return registry.publish('channel', channel, {
-    channel: Buffer.from(channel),
-    payload: Buffer.alloc(payloadBytes),
-  })
+  return registry.publish('channel', channel, payloadOf(Buffer.alloc(payloadBytes)))
 }
 
 describe('a message over the limit of some subscribers', () => {

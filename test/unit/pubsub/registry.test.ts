@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ReplyWriter } from '../../../server/resp/reply-writer.ts'
+import { payloadOf } from '../../../server/resp/payload.ts'
 import { TestServer, type TestClient } from '../../support/test-server-parts.ts'
 
 /** The reply of a command that has none. */
@@ -22,11 +23,7 @@ function core() {
     channel: string,
     payload: string,
     space: 'channel' | 'shard' = 'channel',
-  ): number =>
-    registry.publish(space, channel, {
-      channel: Buffer.from(channel, 'latin1'),
-      payload: Buffer.from(payload, 'latin1'),
-    })
+  ): number => registry.publish(space, channel, payloadOf(Buffer.from(payload, 'latin1')))
   return { server, registry, connect, publish }
 }
 
@@ -184,9 +181,9 @@ describe('A message', () => {
     const subscriber = connect()
     registry.subscribe('channel', subscriber.client, 'a', 'default')
     const payload = Buffer.alloc(16_384, 'x')
-    registry.publish('channel', 'a', { channel: Buffer.from('a'), payload })
+    registry.publish('channel', 'a', payloadOf(payload))
     const copied = Buffer.alloc(16_383, 'y')
-    registry.publish('channel', 'a', { channel: Buffer.from('a'), payload: copied })
+    registry.publish('channel', 'a', payloadOf(copied))
     copied.fill('z')
     expect(subscriber.read()).toBe(
       message('a', 'x'.repeat(16_384)) + message('a', 'y'.repeat(16_383)),

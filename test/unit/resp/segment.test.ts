@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { payloadOf } from '../../../server/resp/payload.ts'
 import { messagePrefix } from '../../../server/resp/push.ts'
 import { Segment, type Slice } from '../../../server/resp/segment.ts'
 
@@ -18,7 +19,7 @@ function segmentOf(...payloads: string[]): Segment {
 }
 
 function append(segment: Segment, payload: string, shareBytes = 1_000): void {
-  segment.append(PREFIX, undefined, Buffer.from(payload), shareBytes)
+  segment.append(PREFIX, undefined, payloadOf(Buffer.from(payload)), shareBytes)
 }
 
 function text({ plain }: Slice): string {
@@ -38,7 +39,7 @@ describe('A segment', () => {
 
   test('puts the channel in front of the payload of a pattern message', () => {
     const segment = new Segment()
-    segment.append(PATTERN_PREFIX, Buffer.from('ch'), Buffer.from('hi'), 1_000)
+    segment.append(PATTERN_PREFIX, 'ch', payloadOf(Buffer.from('hi')), 1_000)
     expect(text(segment.slice(0, segment.length, 1_000))).toBe(
       '>4\r\n$8\r\npmessage\r\n$2\r\nc*\r\n$2\r\nch\r\n$2\r\nhi\r\n',
     )
@@ -48,7 +49,7 @@ describe('A segment', () => {
     const payload = Buffer.alloc(1_000, 'x')
     const segment = new Segment()
     append(segment, 'a')
-    segment.append(PREFIX, undefined, payload, 1_000)
+    segment.append(PREFIX, undefined, payloadOf(payload), 1_000)
     append(segment, 'b')
     const slice = segment.slice(0, segment.length, 100_000)
     expect(text(slice)).toBe(frame('a') + frame('x'.repeat(1_000)) + frame('b'))

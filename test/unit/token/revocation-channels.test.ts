@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { command } from '../../support/test-server-parts.ts'
 import { tokenFor } from '../../support/tokens.ts'
+import { payloadOf } from '../../../server/resp/payload.ts'
 import {
   closeOf,
   login,
@@ -242,8 +243,7 @@ describe('Messages that are queued behind the write in flight', () => {
     const client = await session(ALL)
     client.send('PSUBSCRIBE', '*')
     const publish = (channel: string): void => {
-      const bytes = Buffer.from(channel)
-      server.registry.publish('channel', channel, { channel: bytes, payload: bytes })
+      server.registry.publish('channel', channel, payloadOf(Buffer.from(channel)))
     }
     publish('room:7')
     publish('room:8')

@@ -5,6 +5,7 @@ import {
   type TestServerOptions,
 } from '../../support/test-server-parts.ts'
 import { payload, token, tokenFor } from '../../support/tokens.ts'
+import { payloadOf } from '../../../server/resp/payload.ts'
 
 const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`
 const push = (...items: (string | number)[]): string =>
@@ -203,10 +204,7 @@ describe('An edit of a role', () => {
     for (const one of [client, other]) one.send('SUBSCRIBE', 'news')
     const { registry } = server
     const deliver = (text: string): number =>
-      registry.publish('channel', 'news', {
-        channel: Buffer.from('news'),
-        payload: Buffer.from(text),
-      })
+      registry.publish('channel', 'news', payloadOf(Buffer.from(text)))
     expect(deliver('1')).toBe(2)
     server.setUser('role:member', 'resetchannels')
     expect(deliver('2')).toBe(1)

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { payloadOf } from '../../../server/resp/payload.ts'
+import { TestServer, type TestClient } from '../../support/test-server-parts.ts'
+
+/** Two subscribers of `c` on a server whose memory for messages is overwritten when it comes back. */
+function example() {
+  const server = new TestServer()
+  const subscribers = [server.connect({ protocol: 3 }), server.connect({ transport: 'websocket' })]
+  for (const { client } of subscribers) {
+    client.authenticated = true
+    server.registry.subscribe('channel', client, 'c', 'default')
+  }
+  const [tcp, webSocket] = subscribers as [TestClient, TestClient]
+  const publish = (text: string): void => {
+    server.registry.publish('channel', 'c', payloadOf(Buffer.from(text)))
+  }
+  return { server, arenas: server.arenas, tcp, webSocket, publish }
+}
+
+function message(text: string): string {
+  return `>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$${text.length}\r\n${text}\r\n`
+}
+
+describe('The memory of messages', () => {
+  test('is used again once everybody has been sent them', () => {
+    const { arenas, tcp, webSocket, publish } = example()
+    for (let turn = 1; turn <= 3; turn++) {
+      publish(`turn ${turn}`)
+      expect([tcp.read(), webSocket.read()]).toEqual(Array(2).fill(message(`turn ${turn}`)))
+      expect(arenas.given).toBe(turn)
+    }
+  })
+
+  test('is left to a socket that has not taken them', () => {
+    const { server, arenas, tcp, webSocket, publish } = example()
+    tcp.sink.blocks = true
+    publish('first')
+    server.turn.end()
+    expect(arenas.given).toBe(0)
+    publish('second')
+    webSocket.read()
+    expect(arenas.given).toBe(0)
+    expect(tcp.sink.wasTamperedWith).toBe(false)
+    tcp.sink.blocks = false
+    tcp.sink.drain()
+    tcp.client.onWritable()
+    expect(tcp.read()).toBe(message('first') + message('second'))
+  })
+
+  test('is left to a client that they still wait for', () => {
+    const { server, arenas, tcp, publish } = example()
+    tcp.sink.blocks = true
+    tcp.client.push(Buffer.from('+busy\r\n'))
+    server.turn.end()
+    publish('waits')
+    server.turn.end()
+    expect(arenas.given).toBe(0)
+    tcp.sink.blocks = false
+    tcp.sink.drain()
+    tcp.client.onWritable()
+    expect(tcp.read()).toBe(`+busy\r\n${message('waits')}`)
+  })
+
+  test('is used again where a client was closed that they waited for', () => {
+    const { server, arenas, tcp, webSocket, publish } = example()
+    publish('lost')
+    tcp.client.close({ name: 'killed', output: 'drop', close: undefined })
+    expect(webSocket.read()).toBe(message('lost'))
+    server.turn.end()
+    expect(arenas.given).toBe(1)
+  })
+
+  test('grows with a long turn, and comes back whole', () => {
+    const { arenas, tcp, publish } = example()
+    let expected = ''
+    for (let i = 0; i < 100; i++) {
+      publish(String(i).repeat(20))
+      expected += message(String(i).repeat(20))
+    }
+    expect(tcp.read()).toBe(expected)
+    expect(arenas.given).toBe(5)
+  })
+})
