@@ -1,3 +1,4 @@
+import type { Timer } from '../clock.ts'
 import type { Overlay, Subscriber, SubscriberSegment } from '../pubsub/subscriber.ts'
 import { Subscriptions } from '../pubsub/subscriptions.ts'
 import type { Protocol, ReplyWriter } from '../resp/reply-writer.ts'
@@ -79,8 +80,8 @@ export class Client implements Subscriber {
   authenticated = false
   /** Counts logins: an answer that arrives for an older one is void. */
   authEpoch = 0
-  /** Counts deadlines for logging in: an older one is void. */
-  deadlineEpoch = 0
+  /** When it has to have logged in; undefined once it has. */
+  deadline: Timer | undefined
   name = ''
   libraryName = ''
   libraryVersion = ''
@@ -174,6 +175,13 @@ export class Client implements Subscriber {
   /** Number of pieces waiting: CLIENT LIST's `oll`. */
   get outputItems(): number {
     return this.#output.itemCount
+  }
+
+  /** It has logged in. */
+  authenticate(): void {
+    this.authenticated = true
+    this.deadline?.cancel()
+    this.deadline = undefined
   }
 
   /** The class of `client-output-buffer-limit` that holds now. */
@@ -271,6 +279,8 @@ export class Client implements Subscriber {
   close(cause: CloseCause, lastPush?: Buffer): void {
     if (this.#cause) return
     this.#cause = cause
+    this.deadline?.cancel()
+    this.deadline = undefined
     this.transaction = undefined
     this.#ownPushes = undefined
     if (cause.output === 'drop' && !this.#executing) this.#output.clear()

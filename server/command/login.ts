@@ -77,7 +77,7 @@ export function loginByPassword(
     return 'ERR AUTH as another user is not allowed while a token session has subscriptions'
   server.tokens.end(client)
   server.clients.setIdentity(client, { user, ceilings: [], token: undefined })
-  client.authenticated = true
+  client.authenticate()
   client.authEpoch++
   return undefined
 }

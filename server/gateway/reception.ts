@@ -131,10 +131,9 @@ export class Reception {
 
   /** Closes a client that has not logged in by then. A later deadline makes this one void. */
   #armDeadline(client: Client, seconds: number): void {
-    const epoch = client.deadlineEpoch + 1
-    client.deadlineEpoch = epoch
-    this.#parts.clock.after(seconds * 1000, () => {
-      if (client.closed || client.authenticated || client.deadlineEpoch !== epoch) return
+    client.deadline?.cancel()
+    client.deadline = this.#parts.clock.after(seconds * 1000, () => {
+      if (client.authenticated) return
       client.close(closeCause('auth-timeout', 'flush', `no login within ${seconds} s`))
     })
   }

@@ -6,8 +6,14 @@ import { RESP3_SUBPROTOCOL } from '../../shared/subprotocol.ts'
 import type { Core } from '../gateway/core.ts'
 import { shown } from '../log.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import { hostAndPort } from '../transport/tcp.ts'
-import { CompressingSink, serveWebSocket, WebSocketSink } from '../transport/websocket.ts'
+import { hostAndPort, localAddressOf } from '../transport/tcp.ts'
+import {
+  CompressingSink,
+  ServedWebSocket,
+  serveWebSocket,
+  WebSocketSink,
+  type WebSocketHost,
+} from '../transport/websocket.ts'
 import { subprotocolProblem, tokenOfUpgrade } from './credentials.ts'
 import { isOriginAllowed } from './origin.ts'
 
@@ -52,7 +58,7 @@ export async function openWebSocketRoute(
   const { core, path } = route
   const { config } = core
   await app.register(fastifyWebsocket, {
-    options: withCloseTimeout({
+    options: withUntyped({
       ...messageLimits(config.memory('ws-max-payload')),
       maxFragments: MAX_FRAGMENTS,
       perMessageDeflate: config.boolean('ws-permessage-deflate') && DEFLATE,
@@ -76,6 +82,7 @@ export async function openWebSocketRoute(
     }
     done()
   })
+  const host = { keepAlive: route.keepAlive, nowMs: () => core.clock.monotonicMs() }
   const responses = new WeakMap<IncomingMessage, ServerResponse>()
   app.route({
     method: 'GET',
@@ -95,7 +102,7 @@ export async function openWebSocketRoute(
       // The plugin's own listener and the response keep the whole request alive for as long as the socket: 6 kB each.
       webSocket.removeAllListeners('error')
       responses.get(request.raw)?.detachSocket(request.raw.socket)
-      accept(webSocket, request, route)
+      accept(webSocket as ServedWebSocket, request, route, host)
     },
   })
 }
@@ -107,9 +114,9 @@ function messageLimits(maxPayload: number): { maxPayload: number; maxBufferedChu
   }
 }
 
-/** ws's types lack this option of 8.23. */
-function withCloseTimeout<Options extends object>(options: Options): Options {
-  return { ...options, closeTimeout: CLOSE_TIMEOUT_MS }
+/** Options that ws's types lack (8.23), or whose class they want to be ws's own. */
+function withUntyped<Options extends object>(options: Options): Options {
+  return { ...options, closeTimeout: CLOSE_TIMEOUT_MS, WebSocket: ServedWebSocket }
 }
 
 interface Refusal {
@@ -192,8 +199,13 @@ function tokenOf(
   )
 }
 
-function accept(webSocket: WebSocket, request: FastifyRequest, route: WebSocketRoute): void {
-  const { core, keepAlive, listener } = route
+function accept(
+  webSocket: ServedWebSocket,
+  request: FastifyRequest,
+  route: WebSocketRoute,
+  host: WebSocketHost,
+): void {
+  const { core, listener } = route
   const { socket } = request.raw
   const sink = core.config.boolean('ws-permessage-deflate')
     ? new CompressingSink(webSocket)
@@ -202,7 +214,7 @@ function accept(webSocket: WebSocket, request: FastifyRequest, route: WebSocketR
     {
       listener,
       address: hostAndPort(request.ip, socket.remotePort ?? 0),
-      localAddress: hostAndPort(socket.localAddress ?? '', socket.localPort ?? 0),
+      localAddress: localAddressOf(socket),
       origin: request.headers.origin,
     },
     sink,
@@ -210,5 +222,5 @@ function accept(webSocket: WebSocket, request: FastifyRequest, route: WebSocketR
   )
   sink.writer = connection.client
   core.admission.joined(connection.client, 'ws', request.ip)
-  serveWebSocket(webSocket, connection, { keepAlive, nowMs: () => core.clock.monotonicMs() })
+  serveWebSocket(webSocket, connection, host)
 }

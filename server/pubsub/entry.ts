@@ -2,6 +2,14 @@ import type { Payload } from '../resp/payload.ts'
 import { messagePrefix, type MessageKind } from '../resp/push.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { Segment } from '../resp/segment.ts'
+import {
+  eachMember,
+  isMember,
+  memberCount,
+  withMember,
+  withoutMember,
+  type Members,
+} from './members.ts'
 import type { Subscriber, SubscriberSegment } from './subscriber.ts'
 import type { Turn } from './turn.ts'
 
@@ -18,9 +26,9 @@ const FULL_SEGMENT_BYTES = 524_288
 
 /** The subscribers of one name in one protocol, and the segment that they share now. */
 class Group {
-  readonly plain = new Set<Subscriber>()
+  plain: Members
   /** Those under a deny overlay, asked at each message. */
-  readonly filtered = new Set<Subscriber>()
+  filtered: Members
   open: SubscriberSegment | undefined
   #prefix: Buffer | undefined
 
@@ -42,17 +50,18 @@ class Group {
  * A message is encoded once for each protocol that is needed, and appended to the segment that the group's subscribers
  * share; only those are visited whose output does not already end in it.
  */
-export class Entry {
+export abstract class Entry {
   readonly name: string
-  readonly #kind: MessageKind
   #resp2: Group | undefined
   #resp3: Group | undefined
 
   /** @param name Channel or pattern as a byte string. */
-  constructor(kind: MessageKind, name: string) {
-    this.#kind = kind
+  constructor(name: string) {
     this.name = name
   }
+
+  /** What its messages are: no field of its own, since there may be a million of entries. */
+  protected abstract get kind(): MessageKind
 
   /** Number of subscribers. */
   get size(): number {
@@ -62,31 +71,32 @@ export class Entry {
   add(subscriber: Subscriber): void {
     const group = this.#group(subscriber.protocol)
     if (this.#mustAsk(subscriber)) {
-      group.filtered.add(subscriber)
+      group.filtered = withMember(group.filtered, subscriber)
     } else {
-      group.plain.add(subscriber)
+      group.plain = withMember(group.plain, subscriber)
       group.open?.detach(subscriber)
     }
   }
 
   #mustAsk({ overlay }: Subscriber): boolean {
     if (overlay === undefined) return false
-    return this.#kind === 'pmessage' ? overlay.mayDeny(this.name) : !overlay.mayReceive(this.name)
+    return this.kind === 'pmessage' ? overlay.mayDeny(this.name) : !overlay.mayReceive(this.name)
   }
 
   /** Those who are subscribed. */
   *subscribers(): IterableIterator<Subscriber> {
     for (const group of [this.#resp3, this.#resp2]) {
       if (!group) continue
-      yield* group.plain
-      yield* group.filtered
+      yield* eachMember(group.plain)
+      yield* eachMember(group.filtered)
     }
   }
 
   delete(subscriber: Subscriber): void {
     for (const group of [this.#resp2, this.#resp3]) {
-      group?.plain.delete(subscriber)
-      group?.filtered.delete(subscriber)
+      if (!group) continue
+      group.plain = withoutMember(group.plain, subscriber)
+      group.filtered = withoutMember(group.filtered, subscriber)
     }
     if (this.#resp2 && groupSize(this.#resp2) === 0) this.#resp2 = undefined
     if (this.#resp3 && groupSize(this.#resp3) === 0) this.#resp3 = undefined
@@ -119,10 +129,10 @@ export class Entry {
     options: DeliveryOptions,
     turn: Turn,
   ): number {
-    const prefix = group.prefix(protocol, this.#kind, this.name)
-    const channel = this.#kind === 'pmessage' ? key : undefined
+    const prefix = group.prefix(protocol, this.kind, this.name)
+    const channel = this.kind === 'pmessage' ? key : undefined
     if (payload.length > turn.smallestMaxMessageBytes) {
-      const apart = new Segment<Subscriber>(this.#kind, this.name)
+      const apart = new Segment<Subscriber>(this.kind, this.name)
       apart.append(prefix, channel, payload, options.shareBytes)
       return deliverLarge(group, key, payload.length, apart, options)
     }
@@ -134,14 +144,15 @@ export class Entry {
       segment.append(prefix, channel, payload, options.shareBytes)
       if (segment.detached !== undefined) attachAgain(group, segment, start)
     } else {
-      segment = new Segment<Subscriber>(this.#kind, this.name, turn.arenas)
+      segment = new Segment<Subscriber>(this.kind, this.name, turn.arenas)
       segment.append(prefix, channel, payload, options.shareBytes)
       group.open = segment
       turn.began(group, segment)
-      for (const subscriber of group.plain) subscriber.attach(segment, 0)
+      for (const subscriber of eachMember(group.plain)) subscriber.attach(segment, 0)
     }
-    if (group.filtered.size === 0) return group.plain.size
-    return group.plain.size + deliverFiltered(group, key, segment, start)
+    const plain = memberCount(group.plain)
+    if (group.filtered === undefined) return plain
+    return plain + deliverFiltered(group, key, segment, start)
   }
 
   #group(protocol: Protocol): Group {
@@ -150,8 +161,22 @@ export class Entry {
   }
 }
 
+/** A channel. */
+export class ChannelEntry extends Entry {
+  protected get kind(): MessageKind {
+    return 'message'
+  }
+}
+
+/** A shard channel. */
+export class ShardEntry extends Entry {
+  protected get kind(): MessageKind {
+    return 'smessage'
+  }
+}
+
 function groupSize(group: Group | undefined): number {
-  return group === undefined ? 0 : group.plain.size + group.filtered.size
+  return group === undefined ? 0 : memberCount(group.plain) + memberCount(group.filtered)
 }
 
 function attachAgain(group: Group, segment: SubscriberSegment, start: number): void {
@@ -159,7 +184,7 @@ function attachAgain(group: Group, segment: SubscriberSegment, start: number): v
   const { detached = [] } = segment
   segment.detached = undefined
   for (const subscriber of detached) {
-    if (group.plain.has(subscriber)) subscriber.attach(segment, start)
+    if (isMember(group.plain, subscriber)) subscriber.attach(segment, start)
   }
 }
 
@@ -170,7 +195,7 @@ function deliverFiltered(
   start: number,
 ): number {
   let receivers = 0
-  for (const subscriber of group.filtered) {
+  for (const subscriber of eachMember(group.filtered)) {
     if (subscriber.overlay?.mayReceive(key) === false) continue
     subscriber.deliver(segment, start, segment.length)
     receivers++
@@ -188,9 +213,9 @@ function deliverLarge(
 ): number {
   let receivers = 0
   let tooLarge = 0
-  for (const subscribers of [group.plain, group.filtered]) {
-    for (const subscriber of subscribers) {
-      if (subscribers === group.filtered && subscriber.overlay?.mayReceive(key) === false) continue
+  for (const members of [group.plain, group.filtered]) {
+    for (const subscriber of eachMember(members)) {
+      if (members === group.filtered && subscriber.overlay?.mayReceive(key) === false) continue
       if (payloadBytes > subscriber.maxMessageBytes) {
         tooLarge++
         continue

@@ -10,9 +10,13 @@ export class PatternEntry extends Entry {
   readonly sequence: number
 
   constructor(pattern: string, sequence: number) {
-    super('pmessage', pattern)
+    super(pattern)
     this.glob = compileGlob(pattern)
     this.sequence = sequence
+  }
+
+  protected get kind(): 'pmessage' {
+    return 'pmessage'
   }
 }
 

@@ -1,6 +1,6 @@
 import { ArenaPool, type Arenas } from '../resp/arenas.ts'
 import type { Payload } from '../resp/payload.ts'
-import { Entry, type DeliveryOptions } from './entry.ts'
+import { ChannelEntry, ShardEntry, type DeliveryOptions, type Entry } from './entry.ts'
 import { PatternIndex, type PatternEntry } from './pattern-index.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Space } from './subscriptions.ts'
@@ -54,14 +54,12 @@ export class Registry {
 
   /** Subscribers of a name: PUBSUB NUMSUB and SHARDNUMSUB; for a pattern those of the pattern itself. */
   countOf(space: Space, name: string): number {
-    const entry = space === 'pattern' ? this.#patterns.get(name) : this.#table(space).get(name)
-    return entry?.size ?? 0
+    return this.#known(space, name)?.size ?? 0
   }
 
   /** The subscribers of a name; for a pattern those of the pattern itself. Subscribing meanwhile is not allowed. */
   subscribersOf(space: Space, name: string): Iterable<Subscriber> {
-    const entry = space === 'pattern' ? this.#patterns.get(name) : this.#table(space).get(name)
-    return entry?.subscribers() ?? []
+    return this.#known(space, name)?.subscribers() ?? []
   }
 
   /** Patterns and how many subscribe to each. */
@@ -78,10 +76,13 @@ export class Registry {
    */
   subscribe(space: Space, subscriber: Subscriber, name: string, owner: string): boolean {
     const before = subscriber.subscriptions.any
-    if (!subscriber.subscriptions.add(space, name, owner)) return false
+    const known = this.#known(space, name)
+    // All subscribers of a name share its string.
+    if (!subscriber.subscriptions.add(space, known?.name ?? name, owner)) return false
     if (!before) this.#subscribers++
     this.limitMessages(subscriber.maxMessageBytes)
-    this.#entry(space, name).add(subscriber)
+    const entry = known ?? this.#create(space, name)
+    entry.add(subscriber)
     return true
   }
 
@@ -95,10 +96,10 @@ export class Registry {
 
   /** Ends every subscription of a subscriber, at the cost of those alone. Nobody is told. */
   unsubscribeAll(subscriber: Subscriber): void {
+    if (!subscriber.subscriptions.any) return
+    this.#subscribers--
     for (const space of SPACES) {
-      for (const name of [...subscriber.subscriptions.names(space).keys()]) {
-        this.unsubscribe(space, subscriber, name)
-      }
+      for (const name of subscriber.subscriptions.take(space)) this.#leave(space, subscriber, name)
     }
   }
 
@@ -114,7 +115,7 @@ export class Registry {
     const entries: Entry[] = []
     for (const space of SPACES) {
       for (const name of subscriber.subscriptions.names(space).keys()) {
-        entries.push(this.#entry(space, name))
+        entries.push(this.#known(space, name) as Entry)
       }
     }
     for (const entry of entries) {
@@ -158,14 +159,14 @@ export class Registry {
     return space === 'channel' ? this.#channels : this.#shards
   }
 
-  #entry(space: Space, name: string): Entry {
-    if (space === 'pattern') return this.#patterns.get(name) ?? this.#patterns.add(name)
-    const table = this.#table(space)
-    let entry = table.get(name)
-    if (!entry) {
-      entry = new Entry(space === 'shard' ? 'smessage' : 'message', name)
-      table.set(name, entry)
-    }
+  #known(space: Space, name: string): Entry | undefined {
+    return space === 'pattern' ? this.#patterns.get(name) : this.#table(space).get(name)
+  }
+
+  #create(space: Space, name: string): Entry {
+    if (space === 'pattern') return this.#patterns.add(name)
+    const entry = space === 'shard' ? new ShardEntry(name) : new ChannelEntry(name)
+    this.#table(space).set(name, entry)
     return entry
   }
 

@@ -9,6 +9,10 @@ const NAMES = new RecentNames()
 
 const NOTHING = Buffer.alloc(0)
 
+/** What all have that hold no request; never added to. */
+const NO_BUFFERS: Buffer[] = []
+const NO_PLACES: number[] = []
+
 /** Positions kept between requests; a request with more gives them back. */
 const KEPT_POSITIONS = 64
 
@@ -17,9 +21,9 @@ const KEPT_POSITIONS = 64
  * The next request takes its place.
  */
 export class ArgumentPositions implements Request {
-  readonly #buffers: Buffer[] = []
-  readonly #starts: number[] = []
-  readonly #ends: number[] = []
+  #buffers = NO_BUFFERS
+  #starts = NO_PLACES
+  #ends = NO_PLACES
   #count = 0
 
   get count(): number {
@@ -95,17 +99,21 @@ export class ArgumentPositions implements Request {
 
   /** Starts a request without arguments. */
   protected clear(): void {
-    if (this.#buffers.length > KEPT_POSITIONS) {
-      this.#buffers.length = this.#starts.length = this.#ends.length = 0
-    }
     this.#count = 0
+    if (this.#buffers.length > KEPT_POSITIONS || this.#buffers === NO_BUFFERS) {
+      // Places for PUBLISH: an array that grows by itself begins with 17.
+      this.#buffers = [NOTHING, NOTHING, NOTHING]
+      this.#starts = [0, 0, 0]
+      this.#ends = [0, 0, 0]
+    }
   }
 
   /** Lets go of the bytes; the request cannot be read any more. */
   protected release(): void {
-    this.clear()
-    // Giving the places back and taking them again would cost every read.
-    for (let i = 0; i < this.#buffers.length; i++) this.#buffers[i] = NOTHING
+    this.#count = 0
+    // Most connections are idle, and there may be very many.
+    this.#buffers = NO_BUFFERS
+    this.#starts = this.#ends = NO_PLACES
   }
 
   /** Whether argument `index` lies in `buffer`. */

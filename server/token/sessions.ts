@@ -3,7 +3,7 @@ import type { User } from '../acl/user.ts'
 import type { Client } from '../client/client.ts'
 import { closeCause } from '../client/close-cause.ts'
 import type { Identity } from '../client/identity.ts'
-import { ExpiryWheel, type ExpiryEntry } from './expiry.ts'
+import { ExpiryWheel, type ExpiryEntry, type ExpiryListener } from './expiry.ts'
 import type { CompiledGrant } from './grants.ts'
 import { ISSUER_DEFAULTS } from './issuer.ts'
 import { tokenPushes } from './pushes.ts'
@@ -16,9 +16,28 @@ import type { TokenLogin, TokenSessionParts } from './session-parts.ts'
 import { retryAfterMs, type Revocation } from './revocation.ts'
 import { looksLikeToken } from './verify.ts'
 
-interface Session {
+/** A client that is logged in with a token. */
+class Session implements ExpiryListener {
   grant: CompiledGrant
-  expiry: ExpiryEntry
+  expiry: ExpiryEntry | undefined
+  readonly #client: Client
+
+  constructor(client: Client, grant: CompiledGrant) {
+    this.#client = client
+    this.grant = grant
+  }
+
+  expiring(remainingMs: number): void {
+    tell(this.#client, tokenPushes.expiring(remainingMs))
+  }
+
+  expired(graceMs: number): void {
+    tell(this.#client, tokenPushes.expired(graceMs))
+  }
+
+  end(): void {
+    this.#client.close(closeCause('unauthorized', 'flush', 'token expired'))
+  }
 }
 
 const CHANGED = 'permissions changed'
@@ -162,14 +181,11 @@ export class TokenSessions {
     this.#forget(client)
     const { clock, settings, random } = this.#parts
     const life = { expiresAtMs: grant.expiresAtMs, graceMs: settings.graceMs }
-    const listener = {
-      expiring: (leftMs: number) => tell(client, tokenPushes.expiring(leftMs)),
-      expired: (graceMs: number) => tell(client, tokenPushes.expired(graceMs)),
-      end: () => client.close(closeCause('unauthorized', 'flush', 'token expired')),
-    }
-    this.#sessions.set(client, { grant, expiry: this.#wheel.add(life, listener, random()) })
+    const session = new Session(client, grant)
+    session.expiry = this.#wheel.add(life, session, random())
+    this.#sessions.set(client, session)
     this.#index.add(client, grant)
-    client.authenticated = true
+    client.authenticate()
     this.#enforce(client, grant)
     const overlay = new TokenOverlay(grant, this.revocations.channels)
     this.#parts.registry.regroup(client, () => (client.overlay = overlay))
@@ -195,7 +211,7 @@ export class TokenSessions {
     const session = this.#sessions.get(client)
     if (!session) return false
     this.#sessions.delete(client)
-    session.expiry.remove()
+    session.expiry?.remove()
     this.#index.delete(client, session.grant)
     return true
   }

@@ -26,6 +26,10 @@ export interface ByteReader {
   receive(chunk: Buffer): void
   /** The bytes are the callee's until it returns. */
   receiveLent(chunk: Buffer): void
+  /** Nothing more will come. */
+  peerEnded(): void
+  /** The socket is gone. */
+  peerClosed(): void
 }
 
 const ON_READ: DirectOptions['onread'] = {
@@ -58,6 +62,14 @@ class DirectSocket extends Socket {
   }
 }
 
+function onEnd(this: DirectSocket): void {
+  this.reader?.peerEnded()
+}
+
+function onClose(this: DirectSocket): void {
+  this.reader?.peerClosed()
+}
+
 /** A socket, and what starts reading from it. */
 export interface Readable {
   readonly socket: Socket
@@ -69,6 +81,8 @@ export function readAsStream(accepted: Socket): Readable {
   return {
     socket: accepted,
     start: (reader) => {
+      accepted.on('end', () => reader.peerEnded())
+      accepted.on('close', () => reader.peerClosed())
       accepted.on('data', (chunk: Buffer) => reader.receive(chunk))
       accepted.resume()
     },
@@ -90,6 +104,7 @@ export function readDirectly(accepted: Socket): Readable {
     socket,
     start: (reader) => {
       socket.reader = reader
+      socket.on('end', onEnd).on('close', onClose)
       socket.read(0)
     },
   }

@@ -1,19 +1,16 @@
 import type { Clock, Timer } from '../clock.ts'
 
-/** What is kept alive. */
+/** What is kept alive. There may be very many: what is kept of each is kept in it. */
 export interface Pingable {
+  /** When it is looked at next, in monotonic milliseconds. */
+  dueMs: number
+  /** When it was pinged and has to answer; 0 while nothing is due from it. */
+  pingedMs: number
   ping(): void
   /** It did not answer in time. */
   dead(): void
   /** Monotonic milliseconds of the last byte or pong from it. */
   lastHeardMs(): number
-}
-
-interface Entry {
-  readonly peer: Pingable
-  dueMs: number
-  /** When it was pinged and has to answer; undefined while nothing is due from it. */
-  pingedMs: number | undefined
 }
 
 /** Directives, in ms. */
@@ -35,7 +32,7 @@ export class KeepAlive {
   readonly #clock: Clock
   readonly #settings: KeepAliveSettings
   readonly #random: () => number
-  readonly #entries = new Map<Pingable, Entry>()
+  readonly #peers = new Set<Pingable>()
   #timer: Timer | undefined
 
   /** @param random 0 to 1. */
@@ -46,13 +43,14 @@ export class KeepAlive {
   }
 
   add(peer: Pingable): void {
-    this.#entries.set(peer, { peer, dueMs: this.#nextDueMs(), pingedMs: undefined })
+    peer.dueMs = this.#nextDueMs()
+    this.#peers.add(peer)
     this.#timer ??= this.#clock.every(LOOK_MS, () => this.#look())
   }
 
   remove(peer: Pingable): void {
-    this.#entries.delete(peer)
-    if (this.#entries.size > 0) return
+    this.#peers.delete(peer)
+    if (this.#peers.size > 0) return
     this.#timer?.cancel()
     this.#timer = undefined
   }
@@ -64,16 +62,15 @@ export class KeepAlive {
   #look(): void {
     if (this.#settings.intervalMs() === 0) return
     const nowMs = this.#clock.monotonicMs()
-    for (const entry of this.#entries.values()) {
-      if (entry.dueMs > nowMs) continue
-      const { peer, pingedMs } = entry
-      if (pingedMs === undefined) {
-        entry.pingedMs = nowMs
-        entry.dueMs = nowMs + this.#settings.timeoutMs()
+    for (const peer of this.#peers) {
+      if (peer.dueMs > nowMs) continue
+      if (peer.pingedMs === 0) {
+        peer.pingedMs = nowMs
+        peer.dueMs = nowMs + this.#settings.timeoutMs()
         peer.ping()
-      } else if (peer.lastHeardMs() >= pingedMs) {
-        entry.pingedMs = undefined
-        entry.dueMs = this.#nextDueMs()
+      } else if (peer.lastHeardMs() >= peer.pingedMs) {
+        peer.pingedMs = 0
+        peer.dueMs = this.#nextDueMs()
       } else {
         this.remove(peer)
         peer.dead()

@@ -134,14 +134,7 @@ function acceptSocket(accepted: Socket, endpoint: TcpEndpoint, host: TcpHost): v
   const connection = host.connect(peer, sink)
   sink.writer = connection.client
   host.admission.joined(connection.client, 'tcp', peer.ip)
-  tellEnd(socket, connection)
   start(connection)
-}
-
-/** A function of its own, so that what it keeps alive is the connection alone. */
-function tellEnd(socket: Socket, connection: Connection): void {
-  socket.on('end', () => connection.peerEnded())
-  socket.on('close', () => connection.peerClosed())
 }
 
 function destroyOnError(this: Socket): void {
@@ -163,13 +156,22 @@ function peerOf(socket: Socket, endpoint: TcpEndpoint): TcpPeer {
     transport: endpoint.kind,
     ip: socket.remoteAddress ?? '',
     address: hostAndPort(socket.remoteAddress ?? '', socket.remotePort ?? 0),
-    localAddress: hostAndPort(socket.localAddress ?? '', socket.localPort ?? 0),
+    localAddress: localAddressOf(socket),
   }
 }
 
 /** `ip:port`, or `[ip]:port` for IPv6. */
 export function hostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+let lastLocal = ''
+
+/** The address on our side of a connection: of nearly all the same, so that they share one string. */
+export function localAddressOf(socket: Socket): string {
+  const address = hostAndPort(socket.localAddress ?? '', socket.localPort ?? 0)
+  if (address !== lastLocal) lastLocal = address
+  return lastLocal
 }
 
 function portOf(server: Server): number {

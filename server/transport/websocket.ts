@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
-import type { WebSocket } from 'ws'
-import type { Client } from '../client/client.ts'
+import { WebSocket, type RawData } from 'ws'
 import { closeCause } from '../client/close-cause.ts'
 import type { Sink, WebSocketClose } from '../client/sink.ts'
 import type { Connection } from './connection.ts'
@@ -99,11 +98,16 @@ export class CompressingSink implements Sink {
   }
 }
 
-/** What a WebSocket needs of the server. */
+/** What all WebSockets need of the server. */
 export interface WebSocketHost {
   readonly keepAlive: KeepAlive
   /** Monotonic milliseconds. */
   readonly nowMs: () => number
+}
+
+/** A WebSocket that knows its peer, so that listeners need not be made for each. */
+export class ServedWebSocket extends WebSocket {
+  peer: WebSocketPeer | undefined
 }
 
 /**
@@ -111,39 +115,52 @@ export interface WebSocketHost {
  * first messages are lost.
  */
 export function serveWebSocket(
-  webSocket: WebSocket,
+  webSocket: ServedWebSocket,
   connection: Connection,
   host: WebSocketHost,
 ): void {
-  const peer = new WebSocketPeer(webSocket, connection.client, host)
-  webSocket.on('message', (data) => {
-    peer.heard()
-    // ws is told to give buffers; fragments come joined.
-    connection.receive(data as Buffer)
-  })
-  webSocket.on('pong', () => peer.answered())
-  webSocket.on('ping', () => peer.pinged())
-  webSocket.on('error', (error: NodeJS.ErrnoException) => peer.failed(error))
-  webSocket.on('close', () => {
-    host.keepAlive.remove(peer)
-    connection.peerClosed()
-  })
-  host.keepAlive.add(peer)
+  webSocket.peer = new WebSocketPeer(webSocket, connection, host)
+  webSocket.on('message', onMessage).on('pong', onPong).on('ping', onPing)
+  webSocket.on('error', onError).on('close', onClose)
+  host.keepAlive.add(webSocket.peer)
 }
 
-/** A WebSocket as the keep-alive sees it, and how often it pings us. */
+function onMessage(this: WebSocket, data: RawData): void {
+  // ws is told to give buffers; fragments come joined.
+  ;(this as ServedWebSocket).peer?.received(data as Buffer)
+}
+
+function onPong(this: WebSocket): void {
+  ;(this as ServedWebSocket).peer?.answered()
+}
+
+function onPing(this: WebSocket): void {
+  ;(this as ServedWebSocket).peer?.pinged()
+}
+
+function onError(this: WebSocket, error: NodeJS.ErrnoException): void {
+  ;(this as ServedWebSocket).peer?.failed(error)
+}
+
+function onClose(this: WebSocket): void {
+  ;(this as ServedWebSocket).peer?.closed()
+}
+
+/** The other end of a WebSocket: what it sends, whether it is there, and how often it pings us. */
 class WebSocketPeer implements Pingable {
+  dueMs = 0
+  pingedMs = 0
   readonly #webSocket: WebSocket
-  readonly #client: Client
+  readonly #connection: Connection
   readonly #host: WebSocketHost
   #pings = PING_BURST
   #lastPingMs: number
   /** Only what comes from the peer counts: our own writes say nothing of whether it is there. */
   #heardMs: number
 
-  constructor(webSocket: WebSocket, client: Client, host: WebSocketHost) {
+  constructor(webSocket: WebSocket, connection: Connection, host: WebSocketHost) {
     this.#webSocket = webSocket
-    this.#client = client
+    this.#connection = connection
     this.#host = host
     this.#lastPingMs = host.nowMs()
     this.#heardMs = this.#lastPingMs
@@ -154,27 +171,30 @@ class WebSocketPeer implements Pingable {
   }
 
   dead(): void {
-    this.#client.close(closeCause('slow-consumer', 'drop', 'no answer to a ping'))
-    this.#client.terminate()
+    const { client } = this.#connection
+    client.close(closeCause('slow-consumer', 'drop', 'no answer to a ping'))
+    client.terminate()
   }
 
   lastHeardMs(): number {
     return this.#heardMs
   }
 
-  heard(): void {
-    this.#heardMs = this.#host.nowMs()
+  received(message: Buffer): void {
+    this.#heard()
+    this.#connection.receive(message)
   }
 
   /** A pong: life, and an interaction as CLIENT LIST's `idle` means it. */
   answered(): void {
-    this.heard()
-    this.#client.lastInteractionMs = this.#heardMs
+    this.#heard()
+    this.#connection.client.lastInteractionMs = this.#heardMs
   }
 
   /** ws reports frames that break the protocol, and closes by itself with the code that says so; only the cause is noted. */
   failed({ code }: NodeJS.ErrnoException): void {
-    if (code === TOO_LARGE) this.#client.close(closeCause('too-large', 'drop', 'message too large'))
+    if (code !== TOO_LARGE) return
+    this.#connection.client.close(closeCause('too-large', 'drop', 'message too large'))
   }
 
   /** Closes a peer that pings more often than anybody needs. */
@@ -186,6 +206,15 @@ class WebSocketPeer implements Pingable {
     this.#lastPingMs = nowMs
     if (this.#pings >= 0) return
     const close = { code: POLICY_VIOLATION, reason: 'too many pings' }
-    this.#client.close({ name: 'ping-flood', output: 'drop', close })
+    this.#connection.client.close({ name: 'ping-flood', output: 'drop', close })
+  }
+
+  closed(): void {
+    this.#host.keepAlive.remove(this)
+    this.#connection.peerClosed()
+  }
+
+  #heard(): void {
+    this.#heardMs = this.#host.nowMs()
   }
 }

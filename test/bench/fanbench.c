@@ -2,13 +2,15 @@
  *
  *   cc -O2 -o fanbench fanbench.c
  *   fanbench --proto resp2|resp3|ws|uws|natsws --port P [--pid SERVER_PID] --subs N [--channels C]
- *            [--pattern K] [--payload B] [--pipeline D] [--publishers N] [--messages M] [--rate R --seconds S] [--path /ws] [--token T]
+ *            [--each K] [--own 0|1] [--settle S] [--pattern K] [--payload B] [--pipeline D] [--publishers N] [--messages M] [--rate R --seconds S] [--path /ws] [--token T]
  *
  * Throughput mode (default): each of N publishers (one) keeps D PUBLISH commands in flight until M were acknowledged in all
  * (protocols without acknowledgement: until the bytes were written, paced by deliveries), and the run ends when
  * every delivery arrived. Rate mode (--rate): R messages a second for S seconds, latency percentiles.
  * A delivery is counted by the mark "~#~#", which every payload holds exactly once, wherever reads cut it: framing does not
  * matter, and no length byte can pass for it. Replies to PUBLISH are counted by their line ends.
+ * With --each every subscriber takes K channels instead of one, the same as the others or (--own 1) K of its own: for memory.
+ * With --settle it waits S seconds before each look at the server's memory, so that a collector of garbage comes to its turn.
  * With --pid it also reads the server's CPU time (user+system) and peak memory: the figure that noise on a shared machine moves least.
  */
 #define _GNU_SOURCE
@@ -29,7 +31,7 @@
 
 enum proto { RESP2, RESP3, WS, UWS, NATSWS };
 static enum proto P = RESP2;
-static int port = 6379, nsubs = 50, nchan = 1, payload = 32, depth = 16, npat = 0, npub = 1;
+static int port = 6379, nsubs = 50, nchan = 1, payload = 32, depth = 16, npat = 0, npub = 1, each = 0, own = 0, settle = 0;
 static long messages = 100000;
 static double rate = 0, seconds = 5;
 static int serverpid = 0;
@@ -57,8 +59,10 @@ static int dial(void) {
   static int k = 0;
   int fd = socket(AF_INET, SOCK_STREAM, 0); if (fd < 0) die("socket");
   int one = 1; setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  struct sockaddr_in src = { .sin_family = AF_INET };          /* spread source addresses: more than 28k connections */
-  char ip[32]; snprintf(ip, sizeof ip, "127.0.0.%d", 1 + (k++ / 20000)); inet_pton(AF_INET, ip, &src.sin_addr);
+  /* source addresses of its own, spread: more than 28k connections, and none that waits in TIME_WAIT after another run */
+  int late = 1; setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &late, sizeof late);
+  struct sockaddr_in src = { .sin_family = AF_INET };
+  char ip[32]; snprintf(ip, sizeof ip, "127.0.%d.%d", getpid() % 250, 1 + (k++ / 20000)); inet_pton(AF_INET, ip, &src.sin_addr);
   bind(fd, (void *)&src, sizeof src);
   struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) }; inet_pton(AF_INET, host, &a.sin_addr);
   if (connect(fd, (void *)&a, sizeof a) < 0) die("connect");
@@ -102,6 +106,20 @@ static void subscribe(int fd, const char *chan, int pat) {
   } else if (P == UWS) { char t[256]; int k = sprintf(t, "S %s", chan); n = wsframe(b, 1, t, k); sendall(fd, b, n); }
   else { char t[256]; int k = sprintf(t, "SUB %s 1\r\nPING\r\n", chan); n = wsframe(b, 2, t, k); sendall(fd, b, n); rxuntil(fd, "PONG", r, sizeof r); }
 }
+/* K channels, 500 in a command */
+static void subscribe_each(int fd, int who) {
+  char *b = malloc(1 << 16), r[1 << 16];
+  for (int from = 0; from < each; from += 500) {
+    int to = from + 500 < each ? from + 500 : each; char names[500][32]; const char *a[501] = { "SUBSCRIBE" }; size_t l[501] = { 9 };
+    for (int i = from; i < to; i++) { l[i - from + 1] = own ? sprintf(names[i - from], "bench:%d", who * each + i) : sprintf(names[i - from], "bench:%d", i); a[i - from + 1] = names[i - from]; }
+    size_t n = command(b, to - from + 1, a, l); sendall(fd, b, n);
+    const char *p[1] = { "PING" }; size_t pl[1] = { 4 }; n = command(b, 1, p, pl); sendall(fd, b, n);
+    size_t k = 0; for (;;) { ssize_t x = read(fd, r + k, sizeof r - 1 - k); if (x <= 0) die("read during set-up"); k += x; r[k] = 0;
+      if (k >= 4 && (memmem(r, k, "PONG", 4) || memmem(r, k, "pong", 4))) break;
+      if (k > 64) { memmove(r, r + k - 8, 8); k = 8; } }
+  }
+  free(b);
+}
 struct publisher { int fd; uint64_t sent, ack; char *obuf; size_t olen, ooff; };
 static int cmpd(const void *a, const void *b) { double x = *(double *)a, y = *(double *)b; return x < y ? -1 : x > y; }
 
@@ -113,16 +131,18 @@ int main(int argc, char **argv) {
     else if (!strcmp(k, "--payload")) payload = atoi(v); else if (!strcmp(k, "--pipeline")) depth = atoi(v); else if (!strcmp(k, "--messages")) messages = atol(v);
     else if (!strcmp(k, "--rate")) rate = atof(v); else if (!strcmp(k, "--seconds")) seconds = atof(v); else if (!strcmp(k, "--pid")) serverpid = atoi(v);
     else if (!strcmp(k, "--path")) path = v; else if (!strcmp(k, "--token")) token = v; else if (!strcmp(k, "--subproto")) subproto = v; else if (!strcmp(k, "--pattern")) npat = atoi(v);
-    else if (!strcmp(k, "--publishers")) npub = atoi(v);
+    else if (!strcmp(k, "--publishers")) npub = atoi(v); else if (!strcmp(k, "--each")) each = atoi(v); else if (!strcmp(k, "--own")) own = atoi(v); else if (!strcmp(k, "--settle")) settle = atoi(v);
     else { fprintf(stderr, "unknown %s\n", k); return 2; }
   }
   struct rlimit rl = { 1 << 20, 1 << 20 }; if (setrlimit(RLIMIT_NOFILE, &rl)) { getrlimit(RLIMIT_NOFILE, &rl); rl.rlim_cur = rl.rlim_max; setrlimit(RLIMIT_NOFILE, &rl); }
   if (payload < 24) payload = 24;
   int ep = epoll_create1(0); int *fds = calloc(nsubs, sizeof *fds); char chan[64];
+  sleep(settle);
   long rss0 = serverpid ? rss_of(serverpid, "VmRSS") : 0; double tc = now();
   for (int i = 0; i < nsubs; i++) {
     fds[i] = dial(); if (P == WS || P == UWS || P == NATSWS) handshake(fds[i]);
     if (P == RESP3) { char r[8192]; sendall(fds[i], "HELLO 3\r\n", 9); rxuntil(fds[i], "modules", r, sizeof r); }
+    if (each) { subscribe_each(fds[i], i); continue; }
     snprintf(chan, sizeof chan, "bench.%d", i % nchan); subscribe(fds[i], chan, 0);
   }
   /* idle patterns that never match: what they cost a PUBLISH */
@@ -133,7 +153,7 @@ int main(int argc, char **argv) {
     /* what a login pushes must not be taken for acknowledgements */
     if (P == WS) { char c[64], r[8192]; const char *a[1] = { "PING" }; size_t l[1] = { 4 }, n = command(c, 1, a, l); sendall(pubs[i].fd, c, n); rxuntil(pubs[i].fd, "PONG", r, sizeof r); }
   }
-  double tconn = now() - tc; usleep(300000); long rss1 = serverpid ? rss_of(serverpid, "VmRSS") : 0;
+  double tconn = now() - tc; usleep(300000); sleep(settle); long rss1 = serverpid ? rss_of(serverpid, "VmRSS") : 0;
   for (int i = 0; i < nsubs; i++) { fcntl(fds[i], F_SETFL, O_NONBLOCK); struct epoll_event e = { .events = EPOLLIN, .data.u64 = i }; epoll_ctl(ep, EPOLL_CTL_ADD, fds[i], &e); }
   for (int i = 0; i < npub; i++) { fcntl(pubs[i].fd, F_SETFL, O_NONBLOCK); struct epoll_event e = { .events = EPOLLIN, .data.u64 = (uint64_t)nsubs + i }; epoll_ctl(ep, EPOLL_CTL_ADD, pubs[i].fd, &e); }
 
@@ -142,7 +162,7 @@ int main(int argc, char **argv) {
   size_t bufsz = 1 << 20; char *mem = malloc(bufsz + 4), *rb = mem + 3; char (*carry)[3] = calloc(nsubs + npub, 3);
   uint64_t sent = 0, ack = 0, recv = 0; double cpu0 = serverpid ? cpu_of(serverpid) : 0, t0 = now(), tend = 0;
   /* per message: how many subscribers its channel has */
-  int *per = calloc(nchan, sizeof *per); for (int i = 0; i < nsubs; i++) per[i % nchan]++;
+  int *per = calloc(nchan, sizeof *per); for (int i = 0; i < nsubs && !each; i++) per[i % nchan]++;
   uint64_t expect = 0; double *lat = NULL; size_t nlat = 0, caplat = 0; int latmode = rate > 0;
   if (latmode) { messages = (long)(rate * seconds); caplat = 4000000; lat = malloc(caplat * sizeof *lat); }
   struct epoll_event ev[512]; double last = now();
@@ -189,7 +209,7 @@ int main(int argc, char **argv) {
   }
   double el = tend - t0, cpu = serverpid ? cpu_of(serverpid) - cpu0 : 0;
   printf("{\"proto\":%d,\"subs\":%d,\"channels\":%d,\"payload\":%d,\"pipeline\":%d,\"publishers\":%d,\"published\":%lu,\"deliveries\":%lu,\"seconds\":%.3f,\"publishes_per_s\":%.0f,\"deliveries_per_s\":%.0f,\"connect_s\":%.3f", P, nsubs, nchan, payload, depth, npub, sent, recv, el, sent / el, recv / el, tconn);
-  if (serverpid) printf(",\"server_cpu_s\":%.2f,\"deliveries_per_cpu_s\":%.0f,\"rss_kb_before\":%ld,\"rss_kb_connected\":%ld,\"rss_kb_peak\":%ld,\"kb_per_connection\":%.2f", cpu, cpu > 0 ? recv / cpu : 0, rss0, rss1, rss_of(serverpid, "VmHWM"), nsubs ? (double)(rss1 - rss0) / nsubs : 0);
+  if (serverpid) printf(",\"server_cpu_s\":%.2f,\"deliveries_per_cpu_s\":%.0f,\"rss_kb_before\":%ld,\"rss_kb_connected\":%ld,\"rss_kb_peak\":%ld,\"kb_per_connection\":%.2f,\"bytes_per_subscription\":%.0f", cpu, cpu > 0 ? recv / cpu : 0, rss0, rss1, rss_of(serverpid, "VmHWM"), nsubs ? (double)(rss1 - rss0) / nsubs : 0, each ? 1024.0 * (rss1 - rss0) / ((double)nsubs * each) : 0);
   if (nlat) { qsort(lat, nlat, sizeof *lat, cmpd); printf(",\"latency_us\":{\"p50\":%.0f,\"p99\":%.0f,\"p999\":%.0f,\"max\":%.0f,\"n\":%zu}", lat[nlat / 2], lat[(size_t)(nlat * .99)], lat[(size_t)(nlat * .999)], lat[nlat - 1], nlat); }
   printf("}\n"); return recv == expect ? 0 : 4;
 }

@@ -19,6 +19,31 @@ describe("A subscriber's own view of its subscriptions", () => {
     expect([...own.names('channel')]).toEqual([['a', 'ann']])
   })
 
+  test('knows the owner of each where they differ', () => {
+    const own = new Subscriptions()
+    own.add('channel', 'a', 'ann')
+    own.add('channel', 'b', 'bob')
+    own.add('channel', 'c', 'ann')
+    expect([...own.names('channel')]).toEqual([
+      ['a', 'ann'],
+      ['b', 'bob'],
+      ['c', 'ann'],
+    ])
+    own.delete('channel', 'b')
+    own.add('channel', 'b', 'ann')
+    expect([...own.names('channel')].at(-1)).toEqual(['b', 'ann'])
+  })
+
+  test('gives up a whole space at once', () => {
+    const own = new Subscriptions()
+    own.add('channel', 'a', 'ann')
+    own.add('channel', 'b', 'ann')
+    own.add('shard', 'a', 'ann')
+    expect([...own.take('channel')]).toEqual(['a', 'b'])
+    expect([...own.take('channel')]).toEqual([])
+    expect([own.count, own.shardCount]).toEqual([0, 1])
+  })
+
   test('lists names in the order of subscription', () => {
     const own = new Subscriptions()
     for (const name of ['b', '', 'a', '__proto__']) own.add('shard', name, 'ann')
