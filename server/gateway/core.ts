@@ -112,7 +112,8 @@ export class Core {
       },
     })
     clients.onClosed((client, cause) => {
-      registry.unsubscribeAll(client)
+      const rest = registry.forget(client)
+      if (rest) whileTrue(rest, parts.atEndOfTurn)
       counters.bytesOutClosed += client.bytesOut
       counters.writesClosed += client.writes
       counters.countClose(cause.name)
@@ -296,6 +297,13 @@ export class Core {
     const password = config.text('requirepass')
     if (password !== '') users.requirePassword(password)
   }
+}
+
+/** Takes a step at the end of each turn of the loop, as long as there are more. */
+function whileTrue(step: () => boolean, atEndOfTurn: CoreParts['atEndOfTurn']): void {
+  atEndOfTurn(() => {
+    if (step()) whileTrue(step, atEndOfTurn)
+  })
 }
 
 function createUsers(config: Config, table: CommandTable): UserTable {

@@ -9,6 +9,9 @@ import { Turn } from './turn.ts'
 /** The spaces one can publish in. */
 export type PublishSpace = 'channel' | 'shard'
 
+/** Subscriptions of one subscriber that are ended in one go: a few milliseconds' work. */
+const FORGOTTEN_AT_ONCE = 10_000
+
 const SPACES: readonly Space[] = ['channel', 'pattern', 'shard']
 
 /**
@@ -101,6 +104,34 @@ export class Registry {
     for (const space of SPACES) {
       for (const name of subscriber.subscriptions.take(space)) this.#leave(space, subscriber, name)
     }
+  }
+
+  /**
+   * Ends every subscription of a subscriber that is gone for good; where there are very many, a part of them. The rest counts
+   * until it is ended, and nothing is delivered to it.
+   *
+   * @returns What ends the next part, and tells whether there is still more; undefined where all is done.
+   */
+  forget(subscriber: Subscriber): (() => boolean) | undefined {
+    if (!subscriber.subscriptions.any) return undefined
+    this.#subscribers--
+    const { subscriptions } = subscriber
+    const held = SPACES.map((space) => ({
+      space,
+      names: subscriptions.take(space)[Symbol.iterator](),
+    }))
+    let at = 0
+    const leaveSome = (): boolean => {
+      for (let count = 0; count < FORGOTTEN_AT_ONCE; count++) {
+        const current = held[at]
+        if (!current) return false
+        const next = current.names.next()
+        if (next.done === true) at++
+        else this.#leave(current.space, subscriber, next.value)
+      }
+      return true
+    }
+    return leaveSome() ? leaveSome : undefined
   }
 
   /**

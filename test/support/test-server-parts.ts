@@ -238,7 +238,7 @@ export class TestServer {
       revocations: this.tokens.revocations,
     })
     this.clients.onClosed((client) => {
-      this.registry.unsubscribeAll(client)
+      for (let rest = this.registry.forget(client); rest?.() === true;);
       this.services.monitors.delete(client)
     })
     this.users.onChange((changes) => this.tokens.usersChanged(changes))

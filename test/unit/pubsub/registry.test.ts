@@ -27,6 +27,37 @@ function core() {
   return { server, registry, connect, publish }
 }
 
+describe('A subscriber that is gone', () => {
+  test('is forgotten in parts where it had very many subscriptions', () => {
+    const { registry, connect, publish } = core()
+    const [gone, other] = [connect(), connect()]
+    for (let i = 0; i < 25_000; i++) {
+      registry.subscribe('channel', gone.client, `c:${i}`, 'default')
+      registry.subscribe('pattern', gone.client, `p:${i}:*`, 'default')
+    }
+    registry.subscribe('channel', other.client, 'c:24999', 'default')
+    const rest = registry.forget(gone.client)
+    expect([registry.subscriberCount, gone.client.subscriptions.any]).toEqual([1, false])
+    expect(registry.channelCount('channel')).toBe(15_000)
+    let parts = 1
+    while (rest?.() === true) parts++
+    expect(parts).toBe(5)
+    expect([registry.channelCount('channel'), registry.patternCount]).toEqual([1, 0])
+    expect(publish('c:24999', 'm')).toBe(1)
+    expect(other.read()).toBe(message('c:24999', 'm'))
+  })
+
+  test('is forgotten at once where it had few', () => {
+    const { registry, connect } = core()
+    const gone = connect()
+    registry.subscribe('shard', gone.client, 'a', 'default')
+    expect(registry.forget(gone.client)).toBeUndefined()
+    expect(registry.channelCount('shard')).toBe(0)
+    expect(registry.forget(gone.client)).toBeUndefined()
+    expect(registry.subscriberCount).toBe(0)
+  })
+})
+
 describe('Three clients and a mix of channels and patterns', () => {
   function example() {
     const parts = core()
