@@ -1,4 +1,5 @@
 import type { Client } from './client.ts'
+import { WriteQueue } from './write-queue.ts'
 
 /**
  * How long one slice of a flush may take before the loop gets its turn, in ms. While a slice is short, publishers are read
@@ -7,11 +8,15 @@ import type { Client } from './client.ts'
  */
 const SLICE_MS = 0.1
 
+/**
+ * As {@link SLICE_MS} once so much waits that a write could not hold more: then messages that come meanwhile gain nothing by
+ * it, and publishers must not get ahead of subscribers who read as fast as they are written.
+ */
+const LONG_SLICE_MS = 10
+const MUCH_BYTES = 262_144
+
 /** Clients between two looks at the clock. */
 const CLIENTS_PER_LOOK = 8
-
-/** Places in front of the queue that are given back at once. */
-const SPENT_PLACES = 4_096
 
 /** What the flusher needs of its surroundings. */
 export interface FlusherOptions {
@@ -19,6 +24,8 @@ export interface FlusherOptions {
   readonly atEndOfTurn: (callback: () => void) => void
   /** Monotonic milliseconds. */
   readonly nowMs: () => number
+  /** Bytes of the messages that not all clients have been written yet, each counted once. */
+  readonly openBytes: () => number
   /** Called when all clients have been written. */
   readonly endTurn: () => void
   /** Called for each client right before and right after its write, to judge its limits. */
@@ -35,10 +42,8 @@ export interface FlusherOptions {
  */
 export class Flusher {
   readonly #options: FlusherOptions
-  #first: Client[] = []
-  #queue: Client[] = []
-  /** Where the queue begins; what lies before has been written. */
-  #head = 0
+  readonly #first = new WriteQueue()
+  readonly #others = new WriteQueue()
   #scheduled = false
   #holds = false
 
@@ -49,7 +54,7 @@ export class Flusher {
   /** Asks for a client to be written at the end of this turn. */
   add(client: Client, first: boolean): void {
     if (first) this.#first.push(client)
-    else this.#queue.push(client)
+    else this.#others.push(client)
     if (!this.#scheduled && !(first && this.#holds)) this.#schedule()
   }
 
@@ -66,53 +71,39 @@ export class Flusher {
    */
   answer(nowMs: number): void {
     this.#holds = false
-    if (this.#first.length === 0) return
-    this.#writeFirst(nowMs)
-    if (this.#first.length > 0 && !this.#scheduled) this.#schedule()
+    if (this.#first.isEmpty) return
+    this.#write(this.#first, true, nowMs)
+    if (!this.#first.isEmpty && !this.#scheduled) this.#schedule()
   }
 
   #schedule(): void {
     this.#scheduled = true
-    this.#options.atEndOfTurn(() => this.#run())
+    this.#options.atEndOfTurn(this.#run)
   }
 
-  #run(): void {
+  readonly #run = (): void => {
     this.#scheduled = false
     const startMs = this.#options.nowMs()
-    this.#writeFirst(startMs)
-    this.#head = this.#writeAll(this.#queue, this.#head, false, startMs)
-    if (this.#head === this.#queue.length) {
-      this.#queue = []
-      this.#head = 0
-      this.#options.endTurn()
-    } else if (this.#head > SPENT_PLACES) {
-      this.#queue = this.#queue.slice(this.#head)
-      this.#head = 0
-    }
-    const isLeft = this.#first.length > 0 || this.#queue.length > 0
+    this.#write(this.#first, true, startMs)
+    this.#write(this.#others, false, startMs)
+    if (this.#others.isEmpty) this.#options.endTurn()
+    const isLeft = !this.#first.isEmpty || !this.#others.isEmpty
     if (isLeft && !this.#scheduled) this.#schedule()
   }
 
-  #writeFirst(startMs: number): void {
-    const first = this.#first
-    this.#first = []
-    const written = this.#writeAll(first, 0, true, startMs)
-    if (written < first.length) this.#first = first.slice(written).concat(this.#first)
-  }
-
-  /** Writes clients until the slice is over, at least some. @returns The first that was not written. */
-  #writeAll(clients: readonly Client[], from: number, first: boolean, startMs: number): number {
+  /** Writes clients until the slice is over, at least some. */
+  #write(queue: WriteQueue, first: boolean, startMs: number): void {
     let nowMs = startMs
-    for (let at = from; at < clients.length; at++) {
-      if ((at - from) % CLIENTS_PER_LOOK === CLIENTS_PER_LOOK - 1) {
+    const sliceMs = this.#options.openBytes() < MUCH_BYTES ? SLICE_MS : LONG_SLICE_MS
+    for (let count = 1; !queue.isEmpty; count++) {
+      if (count % CLIENTS_PER_LOOK === 0) {
         nowMs = this.#options.nowMs()
-        if (nowMs - startMs > SLICE_MS) return at
+        if (nowMs - startMs > sliceMs) return
       }
-      const client = clients[at] as Client
+      const client = queue.shift() as Client
       this.#options.beforeWrite(client, nowMs)
       client.flush(nowMs, first)
       this.#options.afterWrite(client, nowMs)
     }
-    return clients.length
   }
 }

@@ -104,6 +104,7 @@ export class Core {
     const flusher = new Flusher({
       atEndOfTurn: parts.atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
+      openBytes: () => registry.openBytes,
       endTurn: () => registry.endTurn(),
       beforeWrite: (client, nowMs) => this.#guard.beforeWrite(client, nowMs),
       afterWrite: (client, nowMs) => {

@@ -11,7 +11,7 @@ import {
   type Members,
 } from './members.ts'
 import type { Subscriber, SubscriberSegment } from './subscriber.ts'
-import type { Turn } from './turn.ts'
+import type { Sharing, Turn } from './turn.ts'
 
 /** How messages are put together; shared by the whole registry and changed at run time. */
 export interface DeliveryOptions {
@@ -25,7 +25,7 @@ export interface DeliveryOptions {
 const FULL_SEGMENT_BYTES = 524_288
 
 /** The subscribers of one name in one protocol, and the segment that they share now. */
-class Group {
+class Group implements Sharing {
   plain: Members
   /** Those under a deny overlay, asked at each message. */
   filtered: Members
@@ -33,9 +33,11 @@ class Group {
   #prefix: Buffer | undefined
 
   /** Ends the segment: the next message begins another. */
-  seal(): void {
-    if (this.open) this.open.sealed = true
+  seal(): SubscriberSegment | undefined {
+    const { open } = this
+    if (open) open.sealed = true
     this.open = undefined
+    return open
   }
 
   prefix(protocol: Protocol, kind: MessageKind, name: string): Buffer {
@@ -134,9 +136,13 @@ export abstract class Entry {
     if (payload.length > turn.smallestMaxMessageBytes) {
       const apart = new Segment<Subscriber>(this.kind, this.name)
       apart.append(prefix, channel, payload, options.shareBytes)
+      turn.bytes += apart.length
       return deliverLarge(group, key, payload.length, apart, options)
     }
-    if (group.open && group.open.length >= FULL_SEGMENT_BYTES) group.seal()
+    if (group.open && group.open.length >= FULL_SEGMENT_BYTES) {
+      turn.filled(group.open)
+      group.seal()
+    }
     let segment = group.open
     let start = 0
     if (segment) {
@@ -147,9 +153,10 @@ export abstract class Entry {
       segment = new Segment<Subscriber>(this.kind, this.name, turn.arenas)
       segment.append(prefix, channel, payload, options.shareBytes)
       group.open = segment
-      turn.began(group, segment)
+      turn.began(group)
       for (const subscriber of eachMember(group.plain)) subscriber.attach(segment, 0)
     }
+    turn.bytes += segment.length - start
     const plain = memberCount(group.plain)
     if (group.filtered === undefined) return plain
     return plain + deliverFiltered(group, key, segment, start)

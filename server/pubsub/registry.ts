@@ -35,6 +35,11 @@ export class Registry {
     this.#turn = new Turn(arenas)
   }
 
+  /** Bytes of the messages that not everybody has been sent yet, each counted once. */
+  get openBytes(): number {
+    return this.#turn.bytes
+  }
+
   /** Subscribers with at least one subscription: INFO's `pubsub_clients`. */
   get subscriberCount(): number {
     return this.#subscribers

@@ -26,6 +26,10 @@ const JOINED_BYTES = 65_536
 
 const NOTHING = Buffer.alloc(0)
 
+/** What all segments have that hold one piece; never added to. */
+const NO_PIECES: Buffer[] = []
+const NO_ENDS: number[] = []
+
 /** `$`, 16 digits, CRLF, and the CRLF behind the payload. */
 const BULK_OVERHEAD_BYTES = 24
 
@@ -43,14 +47,37 @@ export interface Pinnable {
   pin(): void
 }
 
-/** A run of whole frames that can be written as it stands. */
-export interface Slice {
+/**
+ * A run of whole frames that can be written as it stands.
+ *
+ * A class, since a literal with a getter would get a hidden class of its own each time, which the garbage collector keeps
+ * for long, and with it the segment.
+ */
+export class Slice {
   /** Where the run ends in its segment. */
   readonly end: number
   /** The run as it is. */
   readonly plain: Write
+  /** The arena with room for a header in front of the run, where there is room. */
+  readonly #arena: Buffer | undefined
+  #framed: Write | undefined
+
+  constructor(end: number, plain: Write, arena: Buffer | undefined) {
+    this.end = end
+    this.plain = plain
+    this.#arena = arena
+  }
+
   /** The run as one WebSocket message. */
-  readonly framed: Write
+  get framed(): Write {
+    return (this.#framed ??= this.#frame())
+  }
+
+  #frame(): Write {
+    const { buffers, length, from } = this.plain
+    const framed = this.#arena ? frameInPlace(this.#arena, length) : frameApart(buffers, length)
+    return { buffers: framed, length, from }
+  }
 }
 
 /**
@@ -72,13 +99,13 @@ export class Segment<Reader = unknown> {
   #users = 0
   #pinned = false
   readonly #arenas: Arenas
-  /** All that it was given. */
-  readonly #given: Buffer[] = []
+  /** Arenas that it was given before the one in use. */
+  #spentArenas: Buffer[] | undefined
   #length = 0
   readonly #frameEnds: number[] = []
   /** Finished pieces and where each ends; the arena in use is not among them. */
-  readonly #pieces: Buffer[] = []
-  readonly #pieceEnds: number[] = []
+  #pieces = NO_PIECES
+  #pieceEnds = NO_ENDS
   #arena: Buffer = NOTHING
   #arenaStart = 0
   #headroom = MAX_FRAME_HEADER_BYTES
@@ -106,14 +133,16 @@ export class Segment<Reader = unknown> {
     this.#pinned = true
   }
 
-  /** Gives its memory back to where it came from, if nobody can ask for its bytes any more. */
-  recycle(): void {
-    if (!this.sealed || this.#users > 0 || this.#pinned) return
+  /** Gives its memory back to where it came from, if nobody can ask for its bytes any more. @returns Whether it did. */
+  recycle(): boolean {
+    if (!this.sealed || this.#users > 0 || this.#pinned) return false
     // What would still ask has to fail, and not to be given what others write here.
     this.#pinned = true
-    this.#arena = NOTHING
     this.#slice = undefined
-    for (const arena of this.#given) this.#arenas.give(arena)
+    if (this.#arena !== NOTHING) this.#arenas.give(this.#arena)
+    this.#arena = NOTHING
+    if (this.#spentArenas) for (const arena of this.#spentArenas) this.#arenas.give(arena)
+    return true
   }
 
   /** Notes that a reader has no open share any more. */
@@ -221,21 +250,7 @@ export class Segment<Reader = unknown> {
     // The header goes in front of the segment's first byte, once: another run may be on its way with it.
     const inFront =
       start === 0 && buffers.length === 1 && this.#headroom > 0 && this.#slice === undefined
-    const arena = this.#arena
-    const from = [this]
-    let framed: Write | undefined
-    return {
-      end,
-      plain: { buffers, length, from },
-      get framed() {
-        framed ??= {
-          buffers: inFront ? frameInPlace(arena, length) : frameApart(buffers, length),
-          length,
-          from,
-        }
-        return framed
-      },
-    }
+    return new Slice(end, { buffers, length, from: [this] }, inFront ? this.#arena : undefined)
   }
 
   #buffersOf(start: number, end: number): Buffer[] {
@@ -284,6 +299,10 @@ export class Segment<Reader = unknown> {
   }
 
   #closeArena(): void {
+    if (this.#pieces === NO_PIECES) {
+      this.#pieces = []
+      this.#pieceEnds = []
+    }
     this.#pieces.push(this.#arena.subarray(this.#headroom, this.#used()))
     this.#pieceEnds.push(this.#length)
   }
@@ -295,9 +314,8 @@ export class Segment<Reader = unknown> {
   }
 
   #take(bytes: number): Buffer {
-    const arena = this.#arenas.take(bytes)
-    this.#given.push(arena)
-    return arena
+    if (this.#arena !== NOTHING) (this.#spentArenas ??= []).push(this.#arena)
+    return this.#arenas.take(bytes)
   }
 
   #bulkHeader(length: number): void {

@@ -3,6 +3,16 @@ import { TLSSocket } from 'node:tls'
 
 const NOTHING = Buffer.alloc(0)
 
+const ENCODING = 'buffer' as BufferEncoding
+
+/** What became of the write that is being made: its callback runs within the call, or much later and to no end. */
+const outcome: { isTaken: boolean; error: Error | undefined } = { isTaken: false, error: undefined }
+
+function note(error?: Error | null): void {
+  outcome.isTaken = true
+  outcome.error = error ?? undefined
+}
+
 /** Who is told that a socket has taken what it had not taken at once. */
 export interface Writer {
   onWritable(): void
@@ -42,20 +52,26 @@ export abstract class SocketWriter {
 
   #writeDirectly(buffers: readonly Buffer[]): boolean {
     const { socket } = this
-    let isTaken = false
+    outcome.isTaken = false
+    outcome.error = undefined
+    if (buffers.length === 1) socket._write(buffers[0], ENCODING, note)
+    else socket._writev?.(buffers.map(asChunk), note)
+    if (outcome.isTaken) {
+      if (outcome.error) socket.destroy(outcome.error)
+      return true
+    }
+    this.#pendingBytes = lengthOf(buffers)
+    // Behind the rest: its callback says that all is gone. A callback of its own on each write would cost each write.
+    let isOver = false
     let isLater = false
-    const done = (error?: Error | null): void => {
-      isTaken = true
+    socket._write(NOTHING, ENCODING, (error) => {
+      isOver = true
       if (error) socket.destroy(error)
       else if (isLater) this.#taken()
-    }
-    if (buffers.length === 1) socket._write(buffers[0], 'buffer' as BufferEncoding, done)
-    else socket._writev?.(buffers.map(asChunk), done)
+    })
     isLater = true
-    // Callbacks may run within the call.
-    if (isTaken as boolean) return true
-    this.#pendingBytes = lengthOf(buffers)
-    return false
+    if (isOver as boolean) this.#pendingBytes = 0
+    return isOver
   }
 
   #writeStream(buffers: readonly Buffer[]): boolean {
@@ -65,7 +81,6 @@ export abstract class SocketWriter {
     socket.uncork()
     if (socket.writableLength === 0) return true
     this.#pendingBytes = lengthOf(buffers)
-    // Behind everything else: its callback says that the rest is gone. A callback on each write would cost each write.
     socket.write(NOTHING, () => this.#taken())
     return false
   }
@@ -77,7 +92,7 @@ export abstract class SocketWriter {
 }
 
 function asChunk(chunk: Buffer): { chunk: Buffer; encoding: BufferEncoding } {
-  return { chunk, encoding: 'buffer' as BufferEncoding }
+  return { chunk, encoding: ENCODING }
 }
 
 function lengthOf(buffers: readonly Buffer[]): number {

@@ -31,6 +31,7 @@ interface LoadResult {
   readonly connect_s: number
   readonly subs: number
   readonly kb_per_connection: number
+  readonly bytes_per_subscription: number
   readonly latency_us?: { readonly p50: number; readonly p99: number; readonly p999: number }
 }
 
@@ -113,13 +114,18 @@ function figureOf(result: LoadResult, kind: Measure): number {
       return result.latency_us?.p99 ?? Number.NaN
     case 'memory':
       return result.kb_per_connection
+    case 'subscription memory':
+      return result.bytes_per_subscription
     case 'connects':
       return result.subs / result.connect_s
   }
 }
 
-/** Loads that bring the code to speed before it is measured; servers in C need none, and get the same. */
+/** Brings the code to speed before a load that is measured; servers in C need none, and get the same. */
 const WARM_UP = ['--subs', '50', '--pipeline', '64', '--messages', '60000']
+
+/** What is measured on a server that has just been started, since it is about memory. */
+const COLD: readonly Measure[] = ['memory', 'subscription memory']
 
 async function measure(
   binary: string,
@@ -133,9 +139,12 @@ async function measure(
       if (!isAvailable(contender)) continue
       const server = await startFor(contender)
       try {
-        if (scenario.measure !== 'memory') runLoad(binary, contender, server, WARM_UP, token)
-        // Latency is that of a server which has run for a while: compilation on its one core takes milliseconds.
-        if (scenario.measure === 'p99') runLoad(binary, contender, server, scenario.load, token)
+        if (!COLD.includes(scenario.measure)) {
+          runLoad(binary, contender, server, WARM_UP, token)
+          // Figures are those of a server that has run under this load: compiling for it takes half a second of its core.
+          if (scenario.measure !== 'connects')
+            runLoad(binary, contender, server, scenario.load, token)
+        }
         const result = runLoad(binary, contender, server, scenario.load, token)
         const known = figures.get(contender) ?? []
         figures.set(contender, result ? [...known, figureOf(result, scenario.measure)] : known)
@@ -155,6 +164,7 @@ function median(values: readonly number[]): number {
 function format(value: number, kind: Measure): string {
   if (Number.isNaN(value)) return '-'
   if (kind === 'memory' || kind === 'p99') return value.toFixed(1)
+  if (kind === 'subscription memory') return value.toFixed(0)
   if (kind === 'bytes') return `${(value / 1e6).toFixed(0)} MB`
   return value >= 1e6 ? `${(value / 1e6).toFixed(2)} M` : `${(value / 1e3).toFixed(0)} k`
 }
@@ -167,7 +177,7 @@ function row(scenario: Scenario, figures: Figures): string {
     const ratio = isOwn ? '' : ` (ours ${(own / value).toFixed(2)}x)`
     return `${contender} ${format(value, scenario.measure)}${ratio}`
   })
-  return `${scenario.name.padEnd(46)} ${cells.join('   ')}`
+  return `${scenario.name.padEnd(50)} ${cells.join('   ')}`
 }
 
 const rounds = Number(options.rounds)

@@ -1,5 +1,12 @@
 /** What a run is judged by. */
-export type Measure = 'deliveries' | 'publishes' | 'bytes' | 'p99' | 'memory' | 'connects'
+export type Measure =
+  | 'deliveries'
+  | 'publishes'
+  | 'bytes'
+  | 'p99'
+  | 'memory'
+  | 'subscription memory'
+  | 'connects'
 
 /** One row of the table. */
 export interface Scenario {
@@ -28,12 +35,12 @@ function fanOut(subscribers: number, pipeline: number, messages: number): Scenar
 
 /** The rows, in the order of the table. Loads are sized to take a second or so each. */
 export const SCENARIOS: readonly Scenario[] = [
-  fanOut(50, 1, 12_000),
+  fanOut(50, 1, 20_000),
   fanOut(50, 16, 60_000),
-  fanOut(50, 256, 200_000),
-  fanOut(500, 1, 1_500),
+  fanOut(50, 256, 400_000),
+  fanOut(500, 1, 3_000),
   fanOut(500, 16, 10_000),
-  fanOut(500, 256, 40_000),
+  fanOut(500, 256, 60_000),
   fanOut(5_000, 1, 120),
   fanOut(5_000, 16, 1_000),
   fanOut(5_000, 256, 4_000),
@@ -86,10 +93,28 @@ export const SCENARIOS: readonly Scenario[] = [
     measure: 'p99',
   },
   {
-    name: '10,000 idle connections (kB each)',
-    load: '--subs 10000 --pipeline 1 --messages 1'.split(' '),
+    name: '10,000 connections, idle for 40 s (kB each)',
+    load: '--subs 10000 --messages 0 --settle 40'.split(' '),
     against: ['respcast tcp', 'respcast ws', 'valkey'],
     measure: 'memory',
+  },
+  {
+    name: '10,000 connections, just opened (kB each)',
+    load: '--subs 10000 --messages 0'.split(' '),
+    against: ['respcast tcp', 'respcast ws', 'valkey'],
+    measure: 'memory',
+  },
+  {
+    name: '1,000,000 subscriptions, 100 clients x 10,000 names of their own (bytes each)',
+    load: '--subs 100 --each 10000 --own 1 --messages 0'.split(' '),
+    against: ['respcast tcp', 'valkey'],
+    measure: 'subscription memory',
+  },
+  {
+    name: '1,000,000 subscriptions, 100 clients x the same 10,000 names (bytes each)',
+    load: '--subs 100 --each 10000 --messages 0'.split(' '),
+    against: ['respcast tcp', 'valkey'],
+    measure: 'subscription memory',
   },
   {
     name: 'connects with a token per second',

@@ -76,7 +76,18 @@ export function startRedis(
   port: number,
 ): Promise<BenchServer> {
   const name = program === 'valkey-server' ? 'valkey' : 'redis'
-  const args = ['--port', String(port), '--save', '', '--appendonly', 'no', '--maxclients', '60000']
+  const args = [
+    '--port',
+    String(port),
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--maxclients',
+    '60000',
+    '--protected-mode',
+    'no',
+  ]
   return start(name, program, args, port, 0, '--version')
 }
 

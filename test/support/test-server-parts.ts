@@ -73,6 +73,12 @@ export class ManualTurn {
   }
 }
 
+/** Takes steps until one says that it was the last. @returns How many there were. */
+export function countSteps(step: (() => boolean) | undefined): number {
+  if (!step) return 0
+  return step() ? 1 + countSteps(step) : 1
+}
+
 /** A connection without a socket: bytes in, bytes out. */
 export class TestClient {
   readonly client: Client
@@ -185,6 +191,7 @@ export class TestServer {
     this.flusher = new Flusher({
       atEndOfTurn: this.turn.atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
+      openBytes: () => this.registry.openBytes,
       endTurn: () => this.registry.endTurn(),
       beforeWrite: (client, nowMs) => this.guard.beforeWrite(client, nowMs),
       afterWrite: (client, nowMs) => this.guard.afterWrite(client, nowMs),
@@ -238,7 +245,7 @@ export class TestServer {
       revocations: this.tokens.revocations,
     })
     this.clients.onClosed((client) => {
-      for (let rest = this.registry.forget(client); rest?.() === true;);
+      countSteps(this.registry.forget(client))
       this.services.monitors.delete(client)
     })
     this.users.onChange((changes) => this.tokens.usersChanged(changes))

@@ -3,13 +3,14 @@ import type { Client } from '../../../server/client/client.ts'
 import { Flusher } from '../../../server/client/flusher.ts'
 
 /** A flusher over clients that only note when they are written. */
-function flusher(costMs: number, count: number) {
+function flusher(costMs: number, count: number, openBytes = 0) {
   const turns: (() => void)[] = []
   const log: string[] = []
   let nowMs = 0
   const flush = new Flusher({
     atEndOfTurn: (callback) => turns.push(callback),
     nowMs: () => nowMs,
+    openBytes: () => openBytes,
     endTurn: () => log.push('end of turn'),
     beforeWrite: (client) => log.push(`before ${client.id}`),
     afterWrite: (client) => log.push(`after ${client.id}`),
@@ -56,6 +57,18 @@ describe('A flusher', () => {
     expect(writes(log)).toEqual(clients.map(({ id }) => `write ${id}`))
     expect(log.filter((line) => line === 'end of turn')).toHaveLength(1)
     expect(log.at(-1)).toBe('end of turn')
+  })
+
+  test('takes up to ten milliseconds where so much waits that nothing is gained by letting more come', () => {
+    const { flush, turns, log, clients } = flusher(1, 40, 262_144)
+    for (const client of clients) flush.add(client, false)
+    const slices: number[] = []
+    while (turns.length > 0) {
+      const before = writes(log).length
+      turns.shift()?.()
+      slices.push(writes(log).length - before)
+    }
+    expect(slices).toEqual([15, 15, 10])
   })
 
   test('writes who waits before those who came later', () => {

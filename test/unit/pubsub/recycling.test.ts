@@ -80,4 +80,22 @@ describe('The memory of messages', () => {
     expect(tcp.read()).toBe(expected)
     expect(arenas.given).toBe(5)
   })
+
+  test('is used again in the middle of a turn that goes on and on', () => {
+    const { server, arenas, tcp, webSocket, publish } = example()
+    webSocket.client.close({ name: 'killed', output: 'drop', close: undefined })
+    let expected = ''
+    for (let round = 0; round < 12; round++) {
+      for (let i = 0; i < 60; i++) {
+        const text = `${round}:${i}:`.padEnd(10_000, '.')
+        publish(text)
+        expected += message(text)
+      }
+      // Written while others of the turn still wait.
+      tcp.client.flush(0, false)
+    }
+    expect(arenas.given).toBeGreaterThan(50)
+    server.turn.end()
+    expect(tcp.sink.bytes.toString('latin1') === expected).toBe(true)
+  })
 })
