@@ -1,7 +1,7 @@
 /**
  * Measures this server beside others: one server at a time on one core, the load on another, in turns, several rounds.
  *
- * `npm run bench [-- --rounds N --only TEXT --json FILE]`. Servers that are not installed are left out. Quote ratios: they
+ * `npm run bench [-- --rounds N --only TEXT --skip TEXT --json FILE]`. Servers that are not installed are left out. Quote ratios: they
  * hold where absolute figures of a shared machine do not.
  */
 import { spawnSync } from 'node:child_process'
@@ -14,13 +14,22 @@ import {
   benchToken,
   isInstalled,
   LOAD_CPU,
+  startBareNode,
   startNats,
   startRedis,
   startRespcast,
   type BenchServer,
 } from './servers.ts'
 
-const PORTS = { respcast: 7410, http: 7480, valkey: 7420, redis: 7430, nats: 7440, natsWs: 7441 }
+const PORTS = {
+  respcast: 7410,
+  http: 7480,
+  valkey: 7420,
+  redis: 7430,
+  nats: 7440,
+  natsWs: 7441,
+  bare: 7450,
+}
 
 /** What the load generator prints. */
 interface LoadResult {
@@ -42,6 +51,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
+    skip: { type: 'string', default: '' },
     json: { type: 'string', default: '' },
   },
 })
@@ -65,6 +75,8 @@ async function startFor(contender: Contender): Promise<BenchServer> {
       return startRedis('redis-server', PORTS.redis)
     case 'nats ws':
       return startNats(PORTS.nats, PORTS.natsWs)
+    case 'bare node':
+      return startBareNode(PORTS.bare)
   }
 }
 
@@ -140,7 +152,7 @@ async function measure(
       const server = await startFor(contender)
       try {
         if (!COLD.includes(scenario.measure)) {
-          runLoad(binary, contender, server, WARM_UP, token)
+          if (contender !== 'bare node') runLoad(binary, contender, server, WARM_UP, token)
           // Figures are those of a server that has run under this load: compiling for it takes half a second of its core.
           if (scenario.measure !== 'connects')
             runLoad(binary, contender, server, scenario.load, token)
@@ -189,6 +201,7 @@ process.stdout.write(
 )
 for (const scenario of SCENARIOS) {
   if (!scenario.name.includes(options.only)) continue
+  if (options.skip !== '' && scenario.name.includes(options.skip)) continue
   const figures = await measure(binary, scenario, rounds, token)
   results[scenario.name] = Object.fromEntries(figures)
   process.stdout.write(`${row(scenario, figures)}\n`)

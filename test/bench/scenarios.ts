@@ -19,7 +19,13 @@ export interface Scenario {
 }
 
 /** A server and how it is spoken to. */
-export type Contender = 'respcast tcp' | 'respcast ws' | 'valkey' | 'redis' | 'nats ws'
+export type Contender =
+  | 'respcast tcp'
+  | 'respcast ws'
+  | 'valkey'
+  | 'redis'
+  | 'nats ws'
+  | 'bare node'
 
 const RESP: readonly Contender[] = ['respcast tcp', 'valkey', 'redis']
 const ALL: readonly Contender[] = ['respcast tcp', 'respcast ws', 'valkey', 'redis', 'nats ws']
@@ -59,18 +65,18 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'no subscriber, pipeline 16',
     load: ['--subs', '0', '--pipeline', '16', '--messages', '800000'],
-    against: RESP,
+    against: [...RESP, 'bare node'],
     measure: 'publishes',
   },
   {
     name: 'no subscriber, pipeline 256',
     load: ['--subs', '0', '--pipeline', '256', '--messages', '2000000'],
-    against: RESP,
+    against: [...RESP, 'bare node'],
     measure: 'publishes',
   },
   {
     name: '10,000 idle patterns, pipeline 16',
-    load: ['--subs', '0', '--pattern', '10000', '--pipeline', '16', '--messages', '20000'],
+    load: ['--subs', '0', '--pattern', '10000', '--pipeline', '16', '--messages', '100000'],
     against: ['respcast tcp', 'valkey'],
     measure: 'publishes',
   },

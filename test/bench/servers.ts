@@ -16,7 +16,7 @@ const START_MS = 10_000
 
 /** A server under load. */
 export interface BenchServer {
-  readonly name: 'respcast' | 'valkey' | 'redis' | 'nats'
+  readonly name: 'respcast' | 'valkey' | 'redis' | 'nats' | 'bare node'
   readonly pid: number
   /** RESP, or for NATS its WebSocket. */
   readonly port: number
@@ -89,6 +89,12 @@ export function startRedis(
     'no',
   ]
   return start(name, program, args, port, 0, '--version')
+}
+
+/** Starts the program that only answers: what the runtime itself costs. */
+export function startBareNode(port: number): Promise<BenchServer> {
+  const args = ['--import', 'tsx', join(import.meta.dirname, 'bare-node.ts'), String(port)]
+  return start('bare node', process.execPath, args, port, 0, '--version')
 }
 
 /** Starts a NATS with a WebSocket listener without TLS. */
