@@ -33,6 +33,6 @@ createServer({ pauseOnConnect: true, noDelay: true }, (accepted) => {
   const handle = handled._handle
   handled._handle = null
   const options = { handle, onread, readable: true, writable: true }
-  const socket = new Socket(options as ConstructorParameters<typeof Socket>[0])
+  const socket = new Socket(options)
   socket.on('error', () => socket.destroy()).read(0)
 }).listen(Number(process.argv[2]), '127.0.0.1')

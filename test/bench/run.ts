@@ -150,14 +150,15 @@ async function measure(
     for (const contender of scenario.against) {
       if (!isAvailable(contender)) continue
       const server = await startFor(contender)
+      const messages = scenario.messages?.[contender]
+      const load = messages ? [...scenario.load, '--messages', String(messages)] : scenario.load
       try {
         if (!COLD.includes(scenario.measure)) {
           if (contender !== 'bare node') runLoad(binary, contender, server, WARM_UP, token)
           // Figures are those of a server that has run under this load: compiling for it takes half a second of its core.
-          if (scenario.measure !== 'connects')
-            runLoad(binary, contender, server, scenario.load, token)
+          if (scenario.measure !== 'connects') runLoad(binary, contender, server, load, token)
         }
-        const result = runLoad(binary, contender, server, scenario.load, token)
+        const result = runLoad(binary, contender, server, load, token)
         const known = figures.get(contender) ?? []
         figures.set(contender, result ? [...known, figureOf(result, scenario.measure)] : known)
       } finally {
