@@ -59,7 +59,7 @@ export interface ClientHost {
 }
 
 /** Bytes of one write; what is behind it can still be dropped. */
-const MOST_BYTES_IN_FLIGHT = 262_144
+export const MOST_BYTES_IN_FLIGHT = 262_144
 
 /** CLIENT REPLY. */
 export type ReplyMode = 'on' | 'off' | 'skip-next' | 'skip-this'
@@ -180,8 +180,7 @@ export class Client implements Subscriber {
   /** It has logged in. */
   authenticate(): void {
     this.authenticated = true
-    this.deadline?.cancel()
-    this.deadline = undefined
+    this.#endDeadline()
   }
 
   /** The class of `client-output-buffer-limit` that holds now. */
@@ -279,8 +278,7 @@ export class Client implements Subscriber {
   close(cause: CloseCause, lastPush?: Buffer): void {
     if (this.#cause) return
     this.#cause = cause
-    this.deadline?.cancel()
-    this.deadline = undefined
+    this.#endDeadline()
     this.transaction = undefined
     this.#ownPushes = undefined
     if (cause.output === 'drop' && !this.#executing) this.#output.clear()
@@ -318,6 +316,11 @@ export class Client implements Subscriber {
   terminate(): void {
     this.#output.clear()
     this.#sink.terminate()
+  }
+
+  #endDeadline(): void {
+    this.deadline?.cancel()
+    this.deadline = undefined
   }
 
   #pushTarget(): OutputQueue<Subscriber> {

@@ -1,4 +1,4 @@
-import type { Client } from './client.ts'
+import { MOST_BYTES_IN_FLIGHT, type Client } from './client.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /**
@@ -13,7 +13,6 @@ const SLICE_MS = 0.1
  * it, and publishers must not get ahead of subscribers who read as fast as they are written.
  */
 const LONG_SLICE_MS = 10
-const MUCH_BYTES = 262_144
 
 /** Clients between two looks at the clock. */
 const CLIENTS_PER_LOOK = 8
@@ -94,7 +93,7 @@ export class Flusher {
   /** Writes clients until the slice is over, at least some. */
   #write(queue: WriteQueue, first: boolean, startMs: number): void {
     let nowMs = startMs
-    const sliceMs = this.#options.openBytes() < MUCH_BYTES ? SLICE_MS : LONG_SLICE_MS
+    const sliceMs = this.#options.openBytes() < MOST_BYTES_IN_FLIGHT ? SLICE_MS : LONG_SLICE_MS
     for (let count = 1; !queue.isEmpty; count++) {
       if (count % CLIENTS_PER_LOOK === 0) {
         nowMs = this.#options.nowMs()

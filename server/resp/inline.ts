@@ -1,4 +1,6 @@
 import { splitWords } from '../../shared/words.ts'
+import { isHttp, isTlsHandshake } from './cross-protocol.ts'
+import { ProtocolError } from './protocol-error.ts'
 
 /**
  * Splits a line as Redis does for inline commands.
@@ -8,4 +10,30 @@ import { splitWords } from '../../shared/words.ts'
  */
 export function splitInline(line: Buffer): Buffer[] | undefined {
   return splitWords(line.toString('latin1'))?.map((word) => Buffer.from(word, 'latin1'))
+}
+
+/**
+ * The arguments of an inline command; none for a blank line.
+ *
+ * @param line Bytes without the line end.
+ * @throws ProtocolError It is no command, or larger than `limits` allow.
+ */
+export function inlineArguments(
+  line: Buffer,
+  limits: { readonly maxCommandBytes: number; readonly maxArguments: number },
+): Buffer[] {
+  if (isTlsHandshake(line[0], line[1]) || isHttp(line)) {
+    throw new ProtocolError('HTTP or TLS on the RESP port', 'cross-protocol')
+  }
+  if (line.includes(0)) throw new ProtocolError('unexpected NUL in inline request')
+  const { maxCommandBytes, maxArguments } = limits
+  if (line.length > maxCommandBytes) {
+    throw new ProtocolError(`command of more than ${maxCommandBytes} bytes`, 'too-large')
+  }
+  const args = splitInline(line)
+  if (args === undefined) throw new ProtocolError('unbalanced quotes in request')
+  if (args.length > maxArguments) {
+    throw new ProtocolError(`more than ${maxArguments} arguments`, 'too-large')
+  }
+  return args
 }

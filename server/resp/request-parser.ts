@@ -1,8 +1,9 @@
 import { ArgumentPositions } from './argument-positions.ts'
 import { ByteAccumulator } from './byte-accumulator.ts'
-import { isHttp, isTlsHandshake } from './cross-protocol.ts'
-import { splitInline } from './inline.ts'
+import { isTlsHandshake } from './cross-protocol.ts'
+import { inlineArguments } from './inline.ts'
 import { ProtocolError } from './protocol-error.ts'
+import { parseInteger64 } from './strict-integer.ts'
 
 /** What one peer may send. Shared between connections where it is the same; read anew for every request. */
 export interface RequestLimits {
@@ -25,9 +26,7 @@ const CR = 0x0d
 const LF = 0x0a
 const ASTERISK = 0x2a
 const DOLLAR = 0x24
-const MINUS = 0x2d
 const ZERO = 0x30
-const NINE = 0x39
 
 /** Where the parser stands: what the next byte belongs to. */
 const START = 0
@@ -337,7 +336,7 @@ export class RequestParser extends ArgumentPositions {
       }
     }
     const line = this.#readLine(tooLong)
-    return line && parseInteger(line, prefix === undefined ? 0 : 1)
+    return line && parseInteger64(line, prefix === undefined ? 0 : 1)
   }
 
   /** Reads a header up to CRLF, through any number of chunks. A lone LF is an ordinary byte, as in Redis. */
@@ -389,37 +388,8 @@ export class RequestParser extends ArgumentPositions {
   }
 
   #inlineRequest(line: Buffer): boolean {
-    if (isTlsHandshake(line[0], line[1]) || isHttp(line)) {
-      throw new ProtocolError('HTTP or TLS on the RESP port', 'cross-protocol')
-    }
-    if (line.includes(0)) throw new ProtocolError('unexpected NUL in inline request')
-    if (line.length > this.#limits.maxCommandBytes) {
-      throw new ProtocolError(
-        `command of more than ${this.#limits.maxCommandBytes} bytes`,
-        'too-large',
-      )
-    }
-    const args = splitInline(line)
-    if (args === undefined) throw new ProtocolError('unbalanced quotes in request')
-    if (args.length > this.#limits.maxArguments) {
-      throw new ProtocolError(`more than ${this.#limits.maxArguments} arguments`, 'too-large')
-    }
+    const args = inlineArguments(line, this.#limits)
     for (const arg of args) this.add(arg, 0, arg.length)
     return args.length > 0
   }
-}
-
-/** Redis' strict decimal: optional `-`, no `+`, no leading zero, fits 64 bits. NaN if it is not. */
-function parseInteger(line: Buffer, start: number): number {
-  const negative = line[start] === MINUS
-  const first = negative ? start + 1 : start
-  const digits = line.length - first
-  if (digits < 1 || digits > 19) return Number.NaN
-  if (line[first] === ZERO && (digits > 1 || negative)) return Number.NaN
-  for (let i = first; i < line.length; i++) {
-    const byte = line[i] as number
-    if (byte < ZERO || byte > NINE) return Number.NaN
-  }
-  const value = BigInt(line.toString('latin1', start))
-  return BigInt.asIntN(64, value) === value ? Number(value) : Number.NaN
 }
