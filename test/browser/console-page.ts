@@ -53,6 +53,16 @@ export class ConsolePage {
     await this.page.getByTestId(testId).filter({ hasText: text }).first().waitFor()
   }
 
+  /** Notes each state of the connection from now on, however short. @returns Gives what has been noted. */
+  async noteStates(): Promise<() => Promise<string[]>> {
+    await this.page.evaluate(`
+      const status = document.querySelector('[data-testid=status]')
+      window.states = []
+      new MutationObserver(() => window.states.push(status.dataset.status)).observe(status, { attributeFilter: ['data-status'] })
+    `)
+    return async () => this.page.evaluate<string[]>('window.states')
+  }
+
   /** The row of a table. */
   row(key: string): ReturnType<Page['locator']> {
     return this.page.locator(`[role=row][data-key="${key}"]`)

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { ConfirmHost } from '../components/confirm-host.tsx'
 import { LogDrawer } from '../components/log-drawer.tsx'
 import { answerConfirmation } from '../model/confirmation.ts'
@@ -19,7 +19,8 @@ export function Shell({ onLogOut }: { readonly onLogOut: () => void }) {
   const view = viewNamed(route.value.view)
   const View = view.component
 
-  useEffect(() => {
+  // Both before the page is painted: a key pressed on sight must be heard, and must not lose the focus that it set.
+  useLayoutEffect(() => {
     session.sampler.start()
     const end = listenToShortcuts({
       go: (letter) => {
@@ -34,7 +35,7 @@ export function Shell({ onLogOut }: { readonly onLogOut: () => void }) {
       answerConfirmation(false)
     }
   }, [session])
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${view.title} – Respcast console`
     // Whoever navigates by keyboard or hears the page goes on from its head.
     document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** A modal dialog: it is open while it is rendered. The browser keeps the focus within, and Escape closes it. */
 export function Dialog(props: {
@@ -9,7 +9,7 @@ export function Dialog(props: {
   readonly onClose: () => void
 }) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = element.current
     if (!dialog) return
     dialog.showModal()
