@@ -154,6 +154,8 @@ describe('revocation against everything that is under way', () => {
       await nextTurn()
       expect(client.takeAll()).not.toMatch(/late/)
       client.destroy()
+      // What it sent last may be executed only now, and the next round gives the role its channel back.
+      await expect.poll(() => server.core.services.clients.size, { timeout: 10_000 }).toBe(1)
     }
   })
 })
