@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import fastifyWebsocket from '@fastify/websocket'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
@@ -16,6 +16,13 @@ import {
 } from '../transport/websocket.ts'
 import { subprotocolProblem, tokenOfUpgrade } from './credentials.ts'
 import { isOriginAllowed } from './origin.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of an upgrade: the response that the framework made, and that is never sent. */
+    unusedResponse: ServerResponse | undefined
+  }
+}
 
 /** What a WebSocket route is opened with. */
 export interface WebSocketRoute {
@@ -83,7 +90,7 @@ export async function openWebSocketRoute(
     done()
   })
   const host = { keepAlive: route.keepAlive, nowMs: () => core.clock.monotonicMs() }
-  const responses = new WeakMap<IncomingMessage, ServerResponse>()
+  app.decorateRequest('unusedResponse', undefined)
   app.route({
     method: 'GET',
     url: path,
@@ -94,14 +101,15 @@ export async function openWebSocketRoute(
         refuse(reply, refusal)
         return
       }
-      responses.set(request.raw, reply.raw)
+      request.unusedResponse = reply.raw
       done()
     },
     handler: (_request, reply) => refuse(reply, NOT_AN_UPGRADE),
     wsHandler: (webSocket: WebSocket, request: FastifyRequest) => {
       // The plugin's own listener and the response keep the whole request alive for as long as the socket: 6 kB each.
       webSocket.removeAllListeners('error')
-      responses.get(request.raw)?.detachSocket(request.raw.socket)
+      request.unusedResponse?.detachSocket(request.raw.socket)
+      request.unusedResponse = undefined
       accept(webSocket as ServedWebSocket, request, route, host)
     },
   })

@@ -8,6 +8,8 @@ const MAX_KID_BYTES = 128
 /** Media types of tokens that log in; a token that says it is something else was not made for this (RFC 8725 section 3.11). */
 const TYPES: readonly string[] = ['jwt', 'at+jwt']
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 /**
  * Takes the compact form of a signed token apart (RFC 7515 section 7.1). Lengths come before any decoding.
  *
@@ -52,7 +54,7 @@ export function decodeObject(part: string, name: string): JsonObject {
 export function parseObject(bytes: Uint8Array, name: string): JsonObject {
   let value: unknown
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    value = JSON.parse(UTF8.decode(bytes))
   } catch {
     throw new TokenFault(`the ${name} is not JSON in UTF-8`)
   }

@@ -5,6 +5,7 @@ import { readGrants } from './adapters.ts'
 import { MAX_NAME_BYTES } from './claims.ts'
 import type { ClaimedGrant } from './claims.ts'
 import { decodeCompact, decodeObject, parseObject, readHeader } from './compact.ts'
+import { hmacKey } from './hmac-key.ts'
 import { pinnedAlgorithms } from './issuer.ts'
 import type { Issuer } from './issuer.ts'
 import type { VerificationKey } from './jwks.ts'
@@ -134,7 +135,8 @@ async function verifySignature(
   if (keys.length === 0) throw new TokenFault('no key of the issuer fits')
   for (const key of keys) {
     try {
-      const { payload } = await compactVerify(token, key.key, { algorithms: [alg] })
+      const verifying = key.key instanceof Uint8Array ? await hmacKey(key.key, alg) : key.key
+      const { payload } = await compactVerify(token, verifying, { algorithms: [alg] })
       return { key, bytes: payload }
     } catch {
       // The next key may be the one; which of them failed in what way tells an attacker's story, not ours.
