@@ -14,6 +14,7 @@ import {
   type Credentials,
 } from './login.ts'
 import { isSecretOfAuth, isSecretOfHello } from './secrets.ts'
+import { inSlices } from './slices.ts'
 import type { CommandSpec, Completion } from './spec.ts'
 import { isPrintableName, NAME_ERROR } from './names.ts'
 
@@ -195,7 +196,18 @@ function select({ client, reply, server }: CommandContext, request: Request): vo
   reply.ok()
 }
 
-function reset(context: CommandContext): void {
+function reset(context: CommandContext): ReturnType<typeof inSlices> {
+  const { subscriptions } = context.client
+  const held = subscriptions.count + subscriptions.shardCount
+  if (held === 0) return resetClient(context)
+  return inSlices(context, held, (current, from, to) => {
+    current.server.registry.unsubscribeSome(current.client, to - from)
+    if (to === held) resetClient(current)
+    return true
+  })
+}
+
+function resetClient(context: CommandContext): void {
   const { client, reply, server } = context
   server.monitors.delete(client)
   client.tracking = undefined
@@ -206,7 +218,6 @@ function reset(context: CommandContext): void {
   client.noEvict = false
   client.noTouch = false
   if (client.replyMode === 'off') client.replyMode = 'on'
-  server.registry.unsubscribeAll(client)
   server.tokens.end(client)
   client.authEpoch++
   server.becomeAnonymous(client)

@@ -102,12 +102,18 @@ export class Registry {
     return true
   }
 
-  /** Ends every subscription of a subscriber, at the cost of those alone. Nobody is told. */
-  unsubscribeAll(subscriber: Subscriber): void {
-    if (!subscriber.subscriptions.any) return
-    this.#subscribers--
+  /**
+   * Ends subscriptions of a subscriber, oldest first, at the cost of those alone. Nobody is told.
+   *
+   * @param most How many at most.
+   */
+  unsubscribeSome(subscriber: Subscriber, most: number): void {
+    let left = most
     for (const space of SPACES) {
-      for (const name of subscriber.subscriptions.take(space)) this.#leave(space, subscriber, name)
+      for (const name of subscriber.subscriptions.names(space).keys()) {
+        if (left-- <= 0) return
+        this.unsubscribe(space, subscriber, name)
+      }
     }
   }
 

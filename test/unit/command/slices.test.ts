@@ -68,6 +68,23 @@ describe('A command with very many names', () => {
     }
   })
 
+  test('is forgotten in slices by RESET, its reply behind the last message', async () => {
+    const server = new TestServer()
+    const [client, other] = [server.connect({ protocol: 3 }), server.connect()]
+    client.write(command('SUBSCRIBE', ...names(ALL)))
+    for (let i = 0; i < 3; i++) await nextSlice(server, client)
+    client.write(Buffer.concat([command('RESET'), command('PUBLISH', 'c0', 'behind')]))
+    expect(server.registry.channelCount('channel')).toBe(ALL - NAMES_PER_SLICE)
+    const [first, last] = ['c0', `c${ALL - 1}`]
+    expect(other.send('PUBLISH', first, 'x')).toBe(':0\r\n')
+    expect(other.send('PUBLISH', last, 'x')).toBe(':1\r\n')
+    expect(client.read()).toBe(`>3\r\n$7\r\nmessage\r\n$5\r\n${last}\r\n$1\r\nx\r\n`)
+    for (let i = 0; i < 2; i++) await nextSlice(server, client)
+    expect(other.send('PUBLISH', last, 'x')).toBe(':0\r\n')
+    expect(server.registry.subscriberCount).toBe(0)
+    expect(client.client.protocol).toBe(2)
+  })
+
   test('is one piece in a transaction', () => {
     const server = new TestServer()
     const client = server.connect({ protocol: 3 })

@@ -110,10 +110,26 @@ describe('Three clients and a mix of channels and patterns', () => {
 
   test('leave nothing behind when they are gone', () => {
     const { registry, a, b, c } = example()
-    for (const { client } of [a, b, c]) registry.unsubscribeAll(client)
+    for (const { client } of [a, b, c]) registry.unsubscribeSome(client, 10)
     expect([registry.channelCount('channel'), registry.patternCount]).toEqual([0, 0])
     expect([registry.subscriberCount, b.client.subscriptions.any]).toEqual([0, false])
     expect(registry.countOf('pattern', 'news*')).toBe(0)
+  })
+})
+
+describe('A subscriber with several subscriptions', () => {
+  test('can be rid of some of them, the oldest of each space first', () => {
+    const { registry, connect } = core()
+    const { client } = connect()
+    for (const name of ['a', 'b', 'c']) registry.subscribe('channel', client, name, 'x')
+    for (const name of ['d*', 'e*']) registry.subscribe('pattern', client, name, 'x')
+    registry.unsubscribeSome(client, 2)
+    expect([...client.subscriptions.names('channel').keys()]).toEqual(['c'])
+    registry.unsubscribeSome(client, 2)
+    expect([...client.subscriptions.names('pattern').keys()]).toEqual(['e*'])
+    expect([registry.channelCount('channel'), registry.subscriberCount]).toEqual([0, 1])
+    registry.unsubscribeSome(client, 2)
+    expect([registry.patternCount, registry.subscriberCount]).toEqual([0, 0])
   })
 })
 
@@ -252,7 +268,7 @@ describe('A subscriber under a deny overlay', () => {
 
   test('may be alone with a pattern', () => {
     const { publish, registry, denied, other } = overlaid()
-    registry.unsubscribeAll(other.client)
+    registry.unsubscribeSome(other.client, 10)
     expect([publish('a:secret', 'x'), publish('a:1', 'y')]).toEqual([0, 1])
     expect(denied.read()).toBe(pmessage('a:*', 'a:1', 'y'))
   })
@@ -262,7 +278,7 @@ describe('A subscriber under a deny overlay', () => {
     registry.regroup(denied.client, () => (denied.client.overlay = undefined))
     expect(publish('a:secret', 'x')).toBe(2)
     expect(denied.read()).toBe(pmessage('a:*', 'a:secret', 'x'))
-    registry.unsubscribeAll(denied.client)
+    registry.unsubscribeSome(denied.client, 10)
     expect(publish('a:secret', 'x')).toBe(1)
   })
 
