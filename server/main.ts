@@ -30,7 +30,7 @@ async function run(args: readonly string[]): Promise<number> {
       process.stdout.write(HELP)
       return 0
     case '--check':
-      checkConfiguration(rest)
+      await checkConfiguration(rest)
       process.stdout.write('The configuration is good.\n')
       return 0
     case 'token':

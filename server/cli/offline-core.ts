@@ -4,17 +4,20 @@ import { Config } from '../config/store.ts'
 import { Core } from '../gateway/core.ts'
 import { prepareDevProfile } from '../gateway/dev-profile.ts'
 import { silentLog } from '../log.ts'
+import type { Fetch } from '../token/key-fetch.ts'
 
 /**
  * Runs something in a core without listeners, as a server with this configuration would have it; without a configuration that
  * of the development profile.
  *
  * @param argv `[file] [--directive value ...]`
+ * @param fetchKeys Gets key sets from URLs.
  * @throws RespcastError The configuration cannot be used.
  */
 export async function withOfflineCore<T>(
   argv: readonly string[],
   run: (core: Core) => T | Promise<T>,
+  fetchKeys: Fetch = (url, init) => fetch(url, init),
 ): Promise<T> {
   const input = { env: process.env, cwd: process.cwd() }
   let loaded = loadConfig({ ...input, argv })
@@ -25,7 +28,7 @@ export async function withOfflineCore<T>(
     config: new Config(loaded),
     clock: systemClock,
     log: silentLog(),
-    fetch: (url, init) => fetch(url, init),
+    fetch: fetchKeys,
     random: Math.random,
     atEndOfTurn: () => {},
     shutdown: () => {},

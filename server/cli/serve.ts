@@ -7,6 +7,7 @@ import { DEV_ISSUER, DEV_ROLE, prepareDevProfile, type DevProfile } from '../gat
 import { RESPCAST_VERSION } from '../gateway/facts.ts'
 import { openLog, type Logger } from '../log.ts'
 import { mintToken } from '../token/mint.ts'
+import { withOfflineCore } from './offline-core.ts'
 import { reloadConfiguration } from './reload.ts'
 
 /** Life of the token that the development profile prints. */
@@ -41,12 +42,15 @@ export async function serve(argv: readonly string[]): Promise<void> {
   log.info('stopped')
 }
 
-/** Reads and checks the configuration, and starts nothing: `respcast --check`. */
-export function checkConfiguration(argv: readonly string[]): void {
-  const { config } = readConfig(argv)
-  // Building the gateway runs every check that needs no socket.
-  const gateway = new Gateway({ config, log: openLog('nothing', '') })
-  gateway.core.stop()
+/**
+ * Reads and checks the configuration and the files that it names, and starts nothing: `respcast --check`. Nothing is written and
+ * nothing fetched.
+ *
+ * @throws RespcastError What keeps a server from starting with it, but for what the network says.
+ */
+export async function checkConfiguration(argv: readonly string[]): Promise<void> {
+  const fetchNothing = (): Promise<never> => Promise.reject(new Error('nothing is fetched'))
+  await withOfflineCore(argv, () => {}, fetchNothing)
 }
 
 function readConfig(argv: readonly string[]): { config: Config; dev: DevProfile | undefined } {

@@ -1,7 +1,12 @@
+/** Why a connection was not taken. */
+export const REJECTIONS = ['maxclients', 'address', 'shutdown', 'protected-mode'] as const
+
+/** One of {@link REJECTIONS}. */
+export type Rejection = (typeof REJECTIONS)[number]
+
 /** What is counted on the way: plain integers, read by INFO and by the metrics when somebody asks. */
 export class Counters {
   connectionsReceived = 0
-  connectionsRejected = 0
   commandsProcessed = 0
   bytesIn = 0
   messagesPublished = 0
@@ -20,6 +25,8 @@ export class Counters {
   /** Bytes sent to clients that are gone, and writes to their sockets. */
   bytesOutClosed = 0
   writesClosed = 0
+  /** Connections that were not taken, by the reason. */
+  readonly rejections = new Map<Rejection, number>()
   /** Error replies by code. */
   readonly errors = new Map<string, number>()
   /** Closed clients by the name of the cause: names that the server gives, so that they are few. */
@@ -48,6 +55,17 @@ export class Counters {
     }
   }
 
+  /** Connections that were not taken, for whatever reason. */
+  get connectionsRejected(): number {
+    let all = 0
+    for (const count of this.rejections.values()) all += count
+    return all
+  }
+
+  countRejection(reason: Rejection): void {
+    this.rejections.set(reason, (this.rejections.get(reason) ?? 0) + 1)
+  }
+
   countClose(cause: string): void {
     this.closes.set(cause, (this.closes.get(cause) ?? 0) + 1)
   }
@@ -60,6 +78,7 @@ export class Counters {
     }
     this.errors.clear()
     this.closes.clear()
+    this.rejections.clear()
     this.#countsCodes = true
   }
 }

@@ -1,3 +1,4 @@
+import { REJECTIONS } from '../command/counters.ts'
 import { CONNECTION_KINDS, connectionKind, SPACES } from './census.ts'
 import { CLOSE_CAUSES } from './close-causes.ts'
 import { by, counter, gauge, type Figure, type Sample } from './figure.ts'
@@ -32,10 +33,17 @@ export const CLIENT_FIGURES: readonly Figure[] = [
     'Connections that asked to be taken.',
     ({ services }) => services.counters.connectionsReceived,
   ),
-  counter(
-    'respcast_connections_rejected_total',
-    'Connections that were not taken: maxclients, the limit of an address, or a shutdown.',
-    ({ services }) => services.counters.connectionsRejected,
+  by(
+    ['reason'],
+    counter(
+      'respcast_connections_rejected_total',
+      'Connections that were not taken: maxclients, the limit of an address, a shutdown, or protected mode.',
+      ({ services }) =>
+        REJECTIONS.map((reason) => ({
+          labels: { reason },
+          value: services.counters.rejections.get(reason) ?? 0,
+        })),
+    ),
   ),
   counter(
     'respcast_origins_refused_total',

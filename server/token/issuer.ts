@@ -111,14 +111,15 @@ export function issuerProblems(issuers: readonly Issuer[]): string[] {
     aliases.add(issuer.alias)
     const twin = names.get(issuer.iss)
     if (twin !== undefined && issuer.iss !== '') {
-      problems.push(`${directive(issuer, 'issuer')} is the same as ${twin}: '${issuer.iss}'`)
+      problems.push(`${issuerDirective(issuer, 'issuer')} is the same as ${twin}: '${issuer.iss}'`)
     }
-    names.set(issuer.iss, directive(issuer, 'issuer'))
+    names.set(issuer.iss, issuerDirective(issuer, 'issuer'))
   }
   return problems
 }
 
-function directive(issuer: Issuer, name: string): string {
+/** What a property of an issuer is called in the configuration. */
+export function issuerDirective(issuer: Pick<Issuer, 'alias'>, name: string): string {
   return issuer.alias === undefined ? `jwt-${name}` : `issuer ${issuer.alias} ${name}`
 }
 
@@ -129,7 +130,7 @@ function hasSecret(issuer: Issuer): boolean {
 function problemsOf(issuer: Issuer): string[] {
   const problems: string[] = []
   const say = (name: string, text: string): void => {
-    problems.push(`${directive(issuer, name)} ${text}`)
+    problems.push(`${issuerDirective(issuer, name)} ${text}`)
   }
 
   if (issuer.alias !== undefined && !/^[a-z0-9-]{1,32}$/.test(issuer.alias)) {
@@ -171,7 +172,7 @@ function formatProblems(issuer: Issuer, say: (name: string, text: string) => voi
     if (foreign === undefined) continue
     say(
       'group-role',
-      `gives '${group}' the role '${foreign}', which ${directive(issuer, 'roles')} lacks`,
+      `gives '${group}' the role '${foreign}', which ${issuerDirective(issuer, 'roles')} lacks`,
     )
   }
 }

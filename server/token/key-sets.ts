@@ -6,7 +6,7 @@ import { RespcastError } from '../errors.ts'
 import { algorithmsOf, SECRET_ALGORITHMS } from './algorithms.ts'
 import { CachedKeySet } from './cached-key-set.ts'
 import type { CacheTimes } from './cached-key-set.ts'
-import { MIN_SECRET_BYTES, pinnedAlgorithms } from './issuer.ts'
+import { issuerDirective, MIN_SECRET_BYTES, pinnedAlgorithms } from './issuer.ts'
 import type { Issuer, PreviousSecret } from './issuer.ts'
 import { fingerprint, MAX_JWKS_BYTES, publicVerificationKey } from './jwks.ts'
 import type { VerificationKey } from './jwks.ts'
@@ -35,15 +35,26 @@ export interface KeySetParts {
 export function createKeySet(issuer: Issuer, parts: KeySetParts): KeySet {
   const { clock, fetch, listener, times } = parts
   const source = issuer.keys
+  const file = (path: string, name: string = source.kind): KeyFile => ({
+    directive: issuerDirective(issuer, name),
+    path,
+  })
+  const secretKeys = (secret: Uint8Array, previous: PreviousSecret | undefined): KeySet => {
+    if (previous === undefined) return new SecretKeySet(secret, undefined, clock, listener)
+    const { validUntilMs } = previous
+    const old =
+      'path' in previous ? readSecret(file(previous.path, 'previous-secret-file')) : previous.secret
+    return new SecretKeySet(secret, { secret: old, validUntilMs }, clock, listener)
+  }
   switch (source.kind) {
     case 'secret':
-      return new SecretKeySet(source.secret, source.previous, clock, listener)
+      return secretKeys(source.secret, source.previous)
     case 'secret-file':
-      return new SecretKeySet(readSecret(source.path), source.previous, clock, listener)
+      return secretKeys(readSecret(file(source.path)), source.previous)
     case 'public-key-file':
-      return new PublicKeySet(readPublicKey(source.path, pinnedAlgorithms(issuer)))
+      return new PublicKeySet(readPublicKey(file(source.path), pinnedAlgorithms(issuer)))
     case 'jwks-file':
-      return new JwksFileKeySet(source.path, clock, listener, times)
+      return new JwksFileKeySet(file(source.path), clock, listener, times)
     case 'jwks-url': {
       const bounds = { timeoutMs: FETCH_TIMEOUT_MS, maxBytes: MAX_JWKS_BYTES }
       const load = (): Promise<string> => fetchText(fetch, source.url, bounds, clock)
@@ -91,16 +102,14 @@ class SecretKeySet extends FixedKeySet {
 
   constructor(
     secret: Uint8Array,
-    previous: PreviousSecret | undefined,
+    previous: { readonly secret: Uint8Array; readonly validUntilMs: number } | undefined,
     clock: Clock,
     listener: KeySetListener,
   ) {
     super()
     this.#listener = listener
     this.#current = secretKey(secret)
-    if (previous !== undefined) {
-      this.#previous = secretKey('path' in previous ? readSecret(previous.path) : previous.secret)
-    }
+    if (previous !== undefined) this.#previous = secretKey(previous.secret)
     this.#previousUntilMs = previous?.validUntilMs ?? 0
     this.#clock = clock
   }
@@ -152,10 +161,10 @@ class PublicKeySet extends FixedKeySet {
 
 /** A key set in a file: it must be good at start, and may be replaced while the server runs. */
 class JwksFileKeySet extends CachedKeySet {
-  readonly #path: string
+  readonly #file: KeyFile
   readonly #firstFailure: () => string | undefined
 
-  constructor(path: string, clock: Clock, listener: KeySetListener, times?: CacheTimes) {
+  constructor(file: KeyFile, clock: Clock, listener: KeySetListener, times?: CacheTimes) {
     let failure: string | undefined
     const own: KeySetListener = {
       failed: (detail) => {
@@ -164,8 +173,8 @@ class JwksFileKeySet extends CachedKeySet {
       },
       removed: (keyIds) => listener.removed?.(keyIds),
     }
-    super(() => readBounded(path), clock, own, times)
-    this.#path = path
+    super(() => readBounded(file.path), clock, own, times)
+    this.#file = file
     this.#firstFailure = () => failure
   }
 
@@ -174,16 +183,15 @@ class JwksFileKeySet extends CachedKeySet {
     const failure = this.#firstFailure()
     if (failure === undefined) return
     this.stop()
-    throw new RespcastError('ERR_CONFIG', `${this.#path}: ${failure}`)
+    throw unusable(this.#file, failure)
   }
 
   override startNow(): void {
     try {
-      this.put(readKeyFile(this.#path, MAX_JWKS_BYTES).toString('utf8'))
+      this.put(readKeyFile(this.#file, MAX_JWKS_BYTES).toString('utf8'))
     } catch (cause) {
       if (cause instanceof RespcastError) throw cause
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new RespcastError('ERR_CONFIG', `${this.#path}: ${reason}`, { cause })
+      throw unusable(this.#file, cause instanceof Error ? cause.message : String(cause), cause)
     }
   }
 }
@@ -192,32 +200,47 @@ function secretKey(secret: Uint8Array): VerificationKey {
   return { id: fingerprint(secret), kid: undefined, key: secret, algorithms: SECRET_ALGORITHMS }
 }
 
-function readKeyFile(path: string, maxBytes = Number.POSITIVE_INFINITY): Buffer {
+/** A file with a key, and the directive that names it. */
+interface KeyFile {
+  readonly directive: string
+  readonly path: string
+}
+
+function unusable(file: KeyFile, problem: string, cause?: unknown): RespcastError {
+  return new RespcastError('ERR_CONFIG', `${file.directive} ${file.path}: ${problem}`, { cause })
+}
+
+function readKeyFile(file: KeyFile, maxBytes = Number.POSITIVE_INFINITY): Buffer {
+  const { path } = file
   try {
     const { size } = statSync(path)
     if (size > maxBytes) throw new Error(`is longer than ${maxBytes} bytes`)
     return readFileSync(path)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new RespcastError('ERR_CONFIG', `${path}: cannot be read: ${reason}`, { cause })
+    throw unusable(file, unreadable(cause), cause)
   }
 }
 
-function readSecret(path: string): Uint8Array {
-  const bytes = readKeyFile(path)
+function unreadable(cause: unknown): string {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return `cannot be read: ${reason}. Name a file that the server may read.`
+}
+
+function readSecret(file: KeyFile): Uint8Array {
+  const bytes = readKeyFile(file)
   let end = bytes.length
   if (bytes[end - 1] === 0x0a) end--
   if (bytes[end - 1] === 0x0d && end < bytes.length) end--
   if (end < MIN_SECRET_BYTES) {
-    throw new RespcastError('ERR_CONFIG', `${path}: the secret must be at least 32 bytes`)
+    throw unusable(file, `the secret must be at least ${MIN_SECRET_BYTES} bytes; it has ${end}`)
   }
   return Uint8Array.prototype.slice.call(bytes, 0, end)
 }
 
-function readPublicKey(path: string, algorithms: readonly string[]): VerificationKey {
-  const pem = readKeyFile(path)
+function readPublicKey(file: KeyFile, algorithms: readonly string[]): VerificationKey {
+  const pem = readKeyFile(file)
   const fail = (text: string): never => {
-    throw new RespcastError('ERR_CONFIG', `${path}: ${text}`)
+    throw unusable(file, text)
   }
   if (pem.includes('PRIVATE KEY-----'))
     fail('holds a private key; give the public key, the private one stays home')
@@ -237,7 +260,9 @@ function readPublicKey(path: string, algorithms: readonly string[]): Verificatio
 }
 
 async function readBounded(path: string): Promise<string> {
-  const file = await open(path, 'r')
+  const file = await open(path, 'r').catch((cause: unknown) => {
+    throw new Error(unreadable(cause), { cause })
+  })
   try {
     const { size } = await file.stat()
     if (size > MAX_JWKS_BYTES) throw new Error(`is longer than ${MAX_JWKS_BYTES} bytes`)

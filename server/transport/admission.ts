@@ -1,15 +1,12 @@
 import { isIPv6 } from 'node:net'
 import type { Client } from '../client/client.ts'
 import type { ClientTable } from '../client/clients.ts'
-import type { Counters } from '../command/counters.ts'
+import type { Counters, Rejection } from '../command/counters.ts'
 
 /** The directives that bound connections; 0 is no limit, but for `maxclients`. */
 export interface AdmissionSettings {
   integer(name: 'maxclients' | 'tcp-max-connections-per-ip' | 'ws-max-connections-per-ip'): number
 }
-
-/** Why a connection is not taken. */
-export type Refusal = 'closing' | 'full' | 'address'
 
 /** Limits on connections that hold for all listeners together, or for each address. */
 export class Admission {
@@ -43,11 +40,16 @@ export class Admission {
    * @param ip Empty for a Unix socket.
    * @returns Undefined if there is.
    */
-  refusal(transport: 'tcp' | 'ws', ip: string): Refusal | undefined {
+  refusal(transport: 'tcp' | 'ws', ip: string): Rejection | undefined {
     this.#counters.connectionsReceived++
     const refusal = this.#refusal(transport, ip)
-    if (refusal) this.#counters.connectionsRejected++
+    if (refusal) this.#counters.countRejection(refusal)
     return refusal
+  }
+
+  /** Counts one that there was room for, and that is not taken for another reason. */
+  rejected(reason: Rejection): void {
+    this.#counters.countRejection(reason)
   }
 
   /** Remembers where an admitted client came from, until it is closed. */
@@ -58,9 +60,9 @@ export class Admission {
     this.#byAddress.set(place, (this.#byAddress.get(place) ?? 0) + 1)
   }
 
-  #refusal(transport: 'tcp' | 'ws', ip: string): Refusal | undefined {
-    if (this.#closing) return 'closing'
-    if (this.#clients.size >= this.#settings.integer('maxclients')) return 'full'
+  #refusal(transport: 'tcp' | 'ws', ip: string): Rejection | undefined {
+    if (this.#closing) return 'shutdown'
+    if (this.#clients.size >= this.#settings.integer('maxclients')) return 'maxclients'
     const most = this.#settings.integer(`${transport}-max-connections-per-ip`)
     if (most === 0 || ip === '') return undefined
     return (this.#byAddress.get(placeOf(transport, ip)) ?? 0) >= most ? 'address' : undefined

@@ -122,6 +122,7 @@ function acceptSocket(accepted: Socket, endpoint: TcpEndpoint, host: TcpHost): v
   }
   const refusal = host.refusal(peer)
   if (refusal !== undefined) {
+    host.admission.rejected('protected-mode')
     refuse(accepted, `-${refusal}\r\n`)
     return
   }

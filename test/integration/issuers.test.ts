@@ -179,7 +179,7 @@ describe('CONFIG SET of issuers', () => {
     [
       'a key file that is missing',
       'x issuer https://x.test\nx audience a\nx secret-file /nonexistent/key',
-      "/nonexistent/key: cannot be read: ENOENT: no such file or directory, stat '/nonexistent/key'",
+      "issuer x secret-file /nonexistent/key: cannot be read: ENOENT: no such file or directory, stat '/nonexistent/key'. Name a file that the server may read.",
     ],
     [
       'the iss of another issuer',

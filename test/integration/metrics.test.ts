@@ -126,7 +126,7 @@ describe('what a session does', () => {
     await assertReads(refused, '-ERR max number of clients reached\r\n')
     const lines = await scrape(server)
     expect(lines).toContain('respcast_max_clients 1')
-    expect(lines).toContain('respcast_connections_rejected_total 1')
+    expect(lines).toContain('respcast_connections_rejected_total{reason="maxclients"} 1')
   })
 
   test('from a page that may not connect shows as a refused origin', async () => {

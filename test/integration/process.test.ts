@@ -270,9 +270,32 @@ describe('a process that cannot serve', () => {
     }
   })
 
-  test('--check says that a good configuration is good, and starts nothing', async () => {
+  test.each([
+    [
+      'shop secret 0123456789abcdef0123456789abcdef\nissuer shop ceiling nobody',
+      /no ACL user 'nobody'\. Make it first\.$/,
+    ],
+    ['shop jwks-file nowhere.json\nissuer shop algorithms ES256', /nowhere\.json: cannot be read/],
+  ])(
+    'with an issuer %j refuses to start with one line, and so says --check',
+    async (line, reason) => {
+      const cwd = folder()
+      const shop = 'issuer shop issuer https://shop.example\nissuer shop audience app\n'
+      writeFileSync(join(cwd, 'a.conf'), `port 0\nhttp-port 0\n${shop}issuer ${line}\n`)
+      for (const args of [['a.conf'], ['--check', 'a.conf']]) {
+        const run = respcast(args, { cwd })
+        expect(await run.exited).toBe(1)
+        expect(run.errors().split('\n')).toHaveLength(2)
+        expect(run.errors().trimEnd()).toMatch(reason)
+      }
+    },
+  )
+
+  test('--check says that a good configuration is good, starts nothing and fetches nothing', async () => {
     const cwd = folder()
-    writeFileSync(join(cwd, 'a.conf'), 'port 1\nuser u on >p +@all\n')
+    const issuer =
+      'jwt-issuer i\njwt-audience a\njwt-jwks-url http://127.0.0.1:1/keys\njwt-algorithms ES256\n'
+    writeFileSync(join(cwd, 'a.conf'), `port 1\nuser u on >p +@all\n${issuer}`)
     const run = respcast(['--check', 'a.conf'], { cwd })
     expect(await run.exited).toBe(0)
     expect(run.output()).toBe('The configuration is good.\n')

@@ -162,13 +162,13 @@ describe('the README', () => {
     third.destroy()
   })
 
-  test('has configurations that the server accepts', () => {
+  test('has configurations that the server accepts', async () => {
     const configurations = blocks('conf')
     expect(configurations.length).toBe(3)
     for (const text of configurations) {
       const file = join(folder, 'respcast.conf')
       writeFileSync(file, text)
-      expect(() => checkConfiguration([file, '--dir', folder])).not.toThrow()
+      await expect(checkConfiguration([file, '--dir', folder])).resolves.toBeUndefined()
     }
   })
 

@@ -71,7 +71,6 @@ describe('a scrape', () => {
 
 test.each([
   ['connectionsReceived', 'respcast_connections_received_total'],
-  ['connectionsRejected', 'respcast_connections_rejected_total'],
   ['commandsProcessed', 'respcast_commands_processed_total'],
   ['bytesIn', 'respcast_received_bytes_total'],
   ['bytesOutClosed', 'respcast_sent_bytes_total'],
@@ -106,6 +105,22 @@ describe('counters by name', () => {
     const lines = await scraped(server)
     expect(lines).toContain('respcast_clients_closed_total{cause="slow-consumer"} 2')
     expect(lines).toContain('respcast_clients_closed_total{cause="other"} 1')
+  })
+
+  test('show connections that were not taken by reason, each from the start', async () => {
+    const server = new TestServer()
+    server.counters.countRejection('address')
+    server.counters.countRejection('address')
+    server.counters.countRejection('protected-mode')
+    const lines = await scraped(server)
+    const metric = 'respcast_connections_rejected_total'
+    expect(lines.filter((line) => line.startsWith(metric))).toEqual([
+      `${metric}{reason="maxclients"} 0`,
+      `${metric}{reason="address"} 2`,
+      `${metric}{reason="shutdown"} 0`,
+      `${metric}{reason="protected-mode"} 1`,
+    ])
+    expect(server.counters.connectionsRejected).toBe(3)
   })
 
   test('show error replies by their first word', async () => {

@@ -63,7 +63,7 @@ describe('a secret in a file', () => {
   test('of 31 bytes and a line feed is too short', () => {
     const path = file(Buffer.concat([SECRET.subarray(1), Buffer.from('\n')]))
     expect(failure(() => keySet({ kind: 'secret-file', path }, []))).toBe(
-      `${path}: the secret must be at least 32 bytes`,
+      `jwt-secret-file ${path}: the secret must be at least 32 bytes; it has 31`,
     )
   })
 
@@ -108,7 +108,7 @@ describe('a public key in a PEM file', () => {
   test('for another algorithm is refused', () => {
     const path = file(makeKey('ES256', 'k').pem)
     expect(failure(() => keySet({ kind: 'public-key-file', path }, ['RS256']))).toBe(
-      `${path}: holds a key for ES256, not for RS256`,
+      `jwt-public-key-file ${path}: holds a key for ES256, not for RS256`,
     )
   })
 
@@ -123,7 +123,7 @@ describe('a public key in a PEM file', () => {
   test('that is no key is refused', () => {
     const path = file('hello')
     expect(failure(() => keySet({ kind: 'public-key-file', path }, ['RS256']))).toBe(
-      `${path}: holds no PEM public key`,
+      `jwt-public-key-file ${path}: holds no PEM public key`,
     )
   })
 })
@@ -139,7 +139,7 @@ describe('a key set in a file', () => {
       const path = file(content)
       const keys = keySet({ kind: 'jwks-file', path }, ['ES256'])
       await expect(keys.start()).rejects.toThrow(
-        new RespcastError('ERR_CONFIG', `${path}: ${detail}`),
+        new RespcastError('ERR_CONFIG', `jwt-jwks-file ${path}: ${detail}`),
       )
     }
     const missing = keySet({ kind: 'jwks-file', path: join(folder, 'missing') }, ['ES256'])
