@@ -174,6 +174,12 @@ A: DISCARD
 S: -ERR DISCARD without MULTI\r\n
 A: MULTI
 S: +OK\r\n
+A: ECHO
+S: -ERR wrong number of arguments for 'echo' command\r\n
+A: EXEC
+S: -EXECABORT Transaction discarded because of previous errors.\r\n
+A: MULTI
+S: +OK\r\n
 A: GET
 S: -ERR wrong number of arguments for 'get' command\r\n
 respcast keyspace-commands-unknown: -ERR unknown command 'GET', with args beginning with: \r\n

@@ -19,6 +19,10 @@ A: PING hi
 S: *2\r\n$4\r\npong\r\n$2\r\nhi\r\n
 A: PING a b
 S: -ERR wrong number of arguments for 'ping' command\r\n
+A: ECHO x
+S: -ERR Can't execute 'echo': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context\r\n
+A: echo x y
+S: -ERR wrong number of arguments for 'echo' command\r\n
 A: GET x
 S: -ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context\r\n
 respcast keyspace-commands-unknown: -ERR unknown command 'GET', with args beginning with: 'x' \r\n
@@ -72,6 +76,8 @@ A: PING
 S: +PONG\r\n
 A: PING hi
 S: $2\r\nhi\r\n
+A: ECHO x
+S: $1\r\nx\r\n
 A: GET x
 S: _\r\n
 respcast keyspace-commands-unknown: -ERR unknown command 'GET', with args beginning with: 'x' \r\n

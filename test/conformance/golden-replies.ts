@@ -11,6 +11,8 @@ A: SUBSCRIBE a
 S: >3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n
 A: HELLO 2
 S: (HELLO reply, proto as requested)
+A: ECHO x
+S: -ERR Can't execute 'echo': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context\r\n
 A: GET x
 S: -ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context\r\n
 respcast keyspace-commands-unknown: -ERR unknown command 'GET', with args beginning with: 'x' \r\n
@@ -24,6 +26,8 @@ A: CLIENT INFO
 S: (client info line, resp=2 sub=0)
 A: PING
 S: +PONG\r\n
+A: ECHO x
+S: $1\r\nx\r\n
 A: GET x
 S: $-1\r\n
 respcast keyspace-commands-unknown: -ERR unknown command 'GET', with args beginning with: 'x' \r\n

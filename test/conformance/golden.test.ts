@@ -1,21 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectGoldenAnswer } from '../support/golden-answer.ts'
 import { connectControl, connectPeer, Session } from '../support/oracle-session.ts'
 import { connectWebSocket } from '../support/resp-client.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import {
-  encodeWords,
-  escapeBytes,
-  unescapeBytes,
-  type Transcript,
-  type TranscriptStep,
-} from '../support/transcript.ts'
+import { encodeWords, type Transcript } from '../support/transcript.ts'
 import { GOLDEN_ACL } from './golden-acl.ts'
 import { GOLDEN_MULTI } from './golden-multi.ts'
 import { GOLDEN_PUBSUB } from './golden-pubsub.ts'
 import { GOLDEN_REPLIES } from './golden-replies.ts'
-
-const HELLO = '(HELLO reply, proto as requested)'
-const CLIENT_INFO = '(client info line, resp=2 sub=0)'
 
 let server: TestServer
 
@@ -27,32 +19,11 @@ afterAll(async () => {
   await server.stop()
 })
 
-function helloReply(protocol: '2' | '3'): RegExp {
-  const header = protocol === '3' ? '%7' : String.raw`\*14`
-  const text = String.raw`^${header}\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n8\.0\.6\r\n$5\r\nproto\r\n:${protocol}\r\n$2\r\nid\r\n:\d+\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n\*0\r\n$`
-  return new RegExp(text.replaceAll(/\$(?=\d)/g, String.raw`\$`))
-}
-
-function expectAnswer(step: TranscriptStep, answer: string): void {
-  const { redis, deviation, source } = step
-  if (deviation !== undefined) {
-    expect(escapeBytes(answer), source).toBe(escapeBytes(deviation.bytes))
-  } else if (redis === HELLO) {
-    expect(answer, source).toMatch(helloReply(source.includes('3') ? '3' : '2'))
-  } else if (redis === CLIENT_INFO) {
-    expect(answer, source).toMatch(/^\$\d+\r\nid=\d+ .* sub=0 .* resp=2 .*\n\r\n$/)
-  } else if (redis === '(nothing)') {
-    expect(answer, source).toBe('')
-  } else {
-    expect(escapeBytes(answer), source).toBe(escapeBytes(unescapeBytes(redis ?? '')))
-  }
-}
-
 async function play(session: Session, transcript: Transcript): Promise<void> {
   try {
     for (const step of transcript.steps) {
       const outcome = await session.run(step)
-      expectAnswer(step, outcome.get(step.peer) ?? '')
+      expectGoldenAnswer(step, outcome.get(step.peer) ?? '')
     }
   } finally {
     await session.end()

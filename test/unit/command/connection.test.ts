@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { command, TestServer } from '../../support/test-server-parts.ts'
-import { helloReply } from '../../support/test-transcript.ts'
+import { helloReply } from '../../support/hello-reply.ts'
 
 const WRONGPASS = '-WRONGPASS invalid username-password pair or user is disabled.\r\n'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { command, TestServer } from '../../support/test-server-parts.ts'
-import { helloReply } from '../../support/test-transcript.ts'
+import { helloReply } from '../../support/hello-reply.ts'
 import { payload, token, tokenFor } from '../../support/tokens.ts'
 
 const HOUR_MS = 3_600_000
