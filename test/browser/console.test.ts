@@ -379,6 +379,15 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     await console.page.getByTestId('rules').waitFor()
   })
 
+  test('a view begins at its head, in a low window too', async () => {
+    await console.logIn()
+    await console.page.setViewportSize({ width: 1_200, height: 420 })
+    await console.goTo('configuration')
+    await console.row('acl-autosave').waitFor()
+    expect(await console.page.evaluate('scrollY')).toBe(0)
+    expect(await console.page.evaluate('document.activeElement.textContent')).toBe('Configuration')
+  })
+
   test('a table of 10,000 channels is scrolled, filtered and sorted, with few rows in the page', async () => {
     const names = Array.from(
       { length: 10_000 },

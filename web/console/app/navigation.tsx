@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { linkTo } from '../model/route.ts'
 import { useSession } from '../model/session-context.ts'
 import { VIEW_GROUPS } from './views.tsx'
@@ -7,7 +7,7 @@ import { VIEW_GROUPS } from './views.tsx'
 export function Navigation({ current }: { readonly current: string }) {
   const { tail } = useSession()
   const list = useRef<HTMLElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     // On a phone the list is a row that scrolls.
     const link = list.current?.querySelector('[aria-current]')
     link?.scrollIntoView({ block: 'nearest', inline: 'center' })

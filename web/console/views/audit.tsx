@@ -1,10 +1,8 @@
 import { useMemo, useState } from 'preact/hooks'
 import { Choice } from '../components/choice.tsx'
-import { DataTable } from '../components/data-table.tsx'
 import type { Column } from '../components/data-table.tsx'
 import { FactsDialog } from '../components/facts-dialog.tsx'
-import { FilterBox, matchesFilter } from '../components/filter-box.tsx'
-import { Problem } from '../components/problem.tsx'
+import { FilteredTable } from '../components/filtered-table.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { parseAuditEntry, parseLogEntry } from '../model/audit.ts'
 import type { AuditRow } from '../model/audit.ts'
@@ -28,10 +26,9 @@ const FEEDS = [
 export function AuditView() {
   const session = useSession()
   const [feed, setFeed] = useState<'audit' | 'refusals'>('audit')
-  const [filter, setFilter] = useState('')
   const [opened, setOpened] = useState<AuditRow>()
   const isAudit = feed === 'audit'
-  const { value, error, loading, refresh } = useResource(
+  const resource = useResource(
     async (source) => {
       const reply = listOf(await session.send(isAudit ? AUDIT : REFUSALS, source))
       return reply.map(isAudit ? parseAuditEntry : parseLogEntry)
@@ -39,36 +36,23 @@ export function AuditView() {
     feed,
     REFRESH_MS,
   )
-  const all = value ?? []
-  const rows = useMemo(
-    () => all.filter((row) => matchesFilter(filter, [row.action, row.by, row.what, row.reason])),
-    [value, filter],
-  )
   const columns = useMemo(() => columnsOf(isAudit), [isAudit])
   return (
     <>
       <ViewHeader title="Audit" commands={['RESPCAST AUDIT COUNT 1000', 'ACL LOG 128']}>
-        <RefreshButton loading={loading} onClick={refresh} />
+        <RefreshButton loading={resource.loading} onClick={resource.refresh} />
       </ViewHeader>
-      <div class="toolbar">
-        <Choice label="Feed" value={feed} options={FEEDS} onChange={setFeed} />
-        <FilterBox
-          label="Filter"
-          value={filter}
-          shown={rows.length}
-          total={all.length}
-          onInput={setFilter}
-        />
-      </div>
-      <Problem error={error} />
-      <DataTable
-        key={feed}
+      <FilteredTable
+        resource={resource}
+        filterLabel="Filter"
+        textsOf={(row) => [row.action, row.by, row.what, row.reason]}
+        choice={<Choice label="Feed" value={feed} options={FEEDS} onChange={setFeed} />}
+        tableKey={feed}
         label={isAudit ? 'Revocations, newest first' : 'Refusals, newest first'}
-        rows={rows}
         columns={columns}
         rowKey={(row) => row.key}
         initialSorting={{ key: 'at', descending: true }}
-        empty={loading ? 'Loading ...' : 'Nothing yet.'}
+        empty="Nothing yet."
         onOpen={(row) => setOpened(row)}
       />
       {opened && (

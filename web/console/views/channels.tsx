@@ -2,10 +2,8 @@ import { useMemo, useState } from 'preact/hooks'
 import { byteString } from '../../../shared/bytes.ts'
 import type { SubscriptionKind } from '../../client/index.ts'
 import { Choice } from '../components/choice.tsx'
-import { DataTable } from '../components/data-table.tsx'
 import type { Column } from '../components/data-table.tsx'
-import { FilterBox, matchesFilter } from '../components/filter-box.tsx'
-import { Problem } from '../components/problem.tsx'
+import { FilteredTable } from '../components/filtered-table.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { loadChannels, MAX_COUNTED } from '../model/channels.ts'
 import type { ChannelRow } from '../model/channels.ts'
@@ -31,17 +29,7 @@ const REFRESH_MS = 3_000
 export function ChannelsView() {
   const session = useSession()
   const [kind, setKind] = useState<SubscriptionKind>('channel')
-  const [filter, setFilter] = useState('')
-  const { value, error, loading, refresh } = useResource(
-    (source) => loadChannels(session, kind, source),
-    kind,
-    REFRESH_MS,
-  )
-  const all = value ?? []
-  const rows = useMemo(
-    () => all.filter(({ label }) => matchesFilter(filter, [label])),
-    [value, filter],
-  )
+  const resource = useResource((source) => loadChannels(session, kind, source), kind, REFRESH_MS)
   const columns = useMemo<readonly Column<ChannelRow>[]>(() => {
     const tail = (row: ChannelRow): void => {
       session.tail.start(kind, row.name)
@@ -88,32 +76,24 @@ export function ChannelsView() {
   return (
     <>
       <ViewHeader title="Channels" commands={COMMANDS[kind]}>
-        <RefreshButton loading={loading} onClick={refresh} />
+        <RefreshButton loading={resource.loading} onClick={resource.refresh} />
       </ViewHeader>
-      <div class="toolbar">
-        <Choice label="Kind" value={kind} options={KINDS} onChange={setKind} />
-        <FilterBox
-          label="Filter by name"
-          value={filter}
-          shown={rows.length}
-          total={all.length}
-          onInput={setFilter}
-        />
-      </div>
-      <Problem error={error} />
-      {all.length > MAX_COUNTED && (
-        <p class="quiet">Subscribers are counted for the first {MAX_COUNTED} names only.</p>
-      )}
-      <DataTable
-        key={kind}
+      <FilteredTable
+        resource={resource}
+        filterLabel="Filter by name"
+        textsOf={({ label }) => [label]}
+        choice={<Choice label="Kind" value={kind} options={KINDS} onChange={setKind} />}
+        note={
+          (resource.value?.length ?? 0) > MAX_COUNTED && (
+            <p class="quiet">Subscribers are counted for the first {MAX_COUNTED} names only.</p>
+          )
+        }
+        tableKey={kind}
         label="Channels"
-        rows={rows}
         columns={columns}
         rowKey={(row) => byteString(row.name)}
         initialSorting={{ key: 'subscribers', descending: true }}
-        empty={
-          loading ? 'Loading ...' : filter === '' ? 'Nobody is subscribed.' : 'Nothing matches.'
-        }
+        empty="Nobody is subscribed."
       />
     </>
   )

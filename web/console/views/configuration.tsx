@@ -1,8 +1,5 @@
-import { useMemo, useState } from 'preact/hooks'
-import { DataTable } from '../components/data-table.tsx'
 import type { Column } from '../components/data-table.tsx'
-import { FilterBox, matchesFilter } from '../components/filter-box.tsx'
-import { Problem } from '../components/problem.tsx'
+import { FilteredTable } from '../components/filtered-table.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { confirm } from '../model/confirmation.ts'
 import { DIRECTIVES, isEditable } from '../model/directives.ts'
@@ -63,19 +60,13 @@ const COLUMNS: readonly Column<ConfigurationRow>[] = [
 /** Every directive with its value in force; those that are live can be changed. */
 export function ConfigurationView() {
   const session = useSession()
-  const [filter, setFilter] = useState('')
-  const { value, error, loading, refresh } = useResource(async (source) =>
+  const resource = useResource(async (source) =>
     pairsOf(await session.send(['CONFIG', 'GET', '*'], source)).map(
       ([name, each]): ConfigurationRow => ({ name: textOf(name), value: textOf(each) }),
     ),
   )
-  const all = value ?? []
-  const rows = useMemo(
-    () => all.filter((row) => matchesFilter(filter, [row.name, row.value, meaning(row)])),
-    [value, filter],
-  )
   const name = route.value.parameters.get('name')
-  const edited = all.find((row) => row.name === name)
+  const edited = resource.value?.find((row) => row.name === name)
   const run = async (subcommand: 'REWRITE' | 'RESETSTAT', title: string): Promise<void> => {
     const command = ['CONFIG', subcommand] as const
     if (!(await confirm({ title, commands: [command], action: 'Go on' }))) return
@@ -92,7 +83,7 @@ export function ConfigurationView() {
         title="Configuration"
         commands={['CONFIG GET *', 'CONFIG SET name value', 'CONFIG REWRITE', 'CONFIG RESETSTAT']}
       >
-        <RefreshButton loading={loading} onClick={refresh} />
+        <RefreshButton loading={resource.loading} onClick={resource.refresh} />
         <button
           type="button"
           onClick={() => void run('RESETSTAT', 'Set what INFO counts to zero?')}
@@ -106,30 +97,22 @@ export function ConfigurationView() {
           Write to file
         </button>
       </ViewHeader>
-      <div class="toolbar">
-        <FilterBox
-          label="Filter by name, value or meaning"
-          value={filter}
-          shown={rows.length}
-          total={all.length}
-          onInput={setFilter}
-        />
-      </div>
-      <Problem error={error} />
-      <DataTable
+      <FilteredTable
+        resource={resource}
+        filterLabel="Filter by name, value or meaning"
+        textsOf={(row) => [row.name, row.value, meaning(row)]}
         label="Directives"
-        rows={rows}
         columns={COLUMNS}
         rowKey={(row) => row.name}
         initialSorting={{ key: 'name', descending: false }}
-        empty={loading ? 'Loading ...' : 'Nothing matches.'}
+        empty="No directive."
         onOpen={(row) => go('configuration', { name: row.name })}
       />
       {edited && (
         <DirectiveEditor
           key={edited.name}
           row={edited}
-          onSaved={refresh}
+          onSaved={resource.refresh}
           onClose={() => go('configuration')}
         />
       )}

@@ -7,7 +7,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
   {
     key: 'id',
     title: 'Id',
-    width: '3rem',
+    width: '2.6rem',
     align: 'end',
     sortBy: (row) => Number(row.id),
     cell: (row) => row.id,
@@ -15,7 +15,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
   {
     key: 'user',
     title: 'User',
-    width: 'minmax(7rem, 1.2fr)',
+    width: 'minmax(6rem, 1.2fr)',
     narrow: true,
     sortBy: (row) => row.user,
     cell: (row) => <b title={row.user}>{row.user === '' ? '(not logged in)' : row.user}</b>,
@@ -30,14 +30,14 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
   {
     key: 'transport',
     title: 'Transport',
-    width: '6rem',
+    width: '5.2rem',
     sortBy: (row) => row.transport,
     cell: (row) => row.transport || <span class="quiet">{row.protocol}</span>,
   },
   {
     key: 'age',
     title: 'Age',
-    width: '4.8rem',
+    width: '4.7rem',
     align: 'end',
     sortBy: (row) => row.ageSeconds,
     cell: (row) => showSeconds(row.ageSeconds),
@@ -45,7 +45,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
   {
     key: 'idle',
     title: 'Idle',
-    width: '4.8rem',
+    width: '4.7rem',
     align: 'end',
     sortBy: (row) => row.idleSeconds,
     cell: (row) => showSeconds(row.idleSeconds),
@@ -73,7 +73,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
   {
     key: 'token',
     title: 'Token ends',
-    width: '7rem',
+    width: '6.2rem',
     sortBy: (row) => row.tokenEndsAtMs ?? 0,
     cell: (row) => (row.tokenEndsAtMs ? showLeft(row.tokenEndsAtMs, Date.now()) : ''),
   },

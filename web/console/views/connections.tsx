@@ -1,7 +1,5 @@
-import { useMemo, useState } from 'preact/hooks'
-import { DataTable } from '../components/data-table.tsx'
-import { FilterBox, matchesFilter } from '../components/filter-box.tsx'
-import { Problem } from '../components/problem.tsx'
+import { useState } from 'preact/hooks'
+import { FilteredTable } from '../components/filtered-table.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { parseClientList } from '../model/client-list.ts'
 import type { ConnectionRow } from '../model/client-list.ts'
@@ -21,10 +19,9 @@ const LONG_LIST = 2_000
 /** Who is connected, and how they are doing. */
 export function ConnectionsView() {
   const session = useSession()
-  const [filter, setFilter] = useState('')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [isLong, setIsLong] = useState(false)
-  const { value, error, loading, refresh } = useResource(
+  const resource = useResource(
     async (source) => {
       const list = parseClientList(textOf(await session.send(['CLIENT', 'LIST'], source)))
       setIsLong(list.length > LONG_LIST)
@@ -34,52 +31,41 @@ export function ConnectionsView() {
     isLong ? SLOW_REFRESH_MS : REFRESH_MS,
   )
   const own = useResource(async () => String(numberOf(await session.send(['CLIENT', 'ID']))))
-  const all = value ?? []
-  const rows = useMemo(
-    () => all.filter((row) => matchesFilter(filter, searchable(row))),
-    [value, filter],
-  )
   const open = route.value.parameters.get('id')
   const kill = async (victims: readonly ConnectionRow[]): Promise<void> => {
     if (await killConnections(session, victims)) {
       setChosen(new Set())
-      refresh()
+      resource.refresh()
     }
   }
-  const victims = all.filter(({ id }) => chosen.has(id) && id !== own.value)
+  const victims = (resource.value ?? []).filter(({ id }) => chosen.has(id) && id !== own.value)
 
   return (
     <>
       <ViewHeader title="Connections" commands={['CLIENT LIST', 'CLIENT ID', 'CLIENT KILL ID id']}>
-        <RefreshButton loading={loading} onClick={refresh} />
+        <RefreshButton loading={resource.loading} onClick={resource.refresh} />
       </ViewHeader>
-      <div class="toolbar">
-        <FilterBox
-          label="Search user, address, origin, token subject, command"
-          value={filter}
-          shown={rows.length}
-          total={all.length}
-          onInput={setFilter}
-        />
-        <button
-          type="button"
-          class="danger"
-          disabled={victims.length === 0}
-          data-testid="kill-chosen"
-          onClick={() => void kill(victims)}
-        >
-          Kill {victims.length === 0 ? 'selected' : victims.length}
-        </button>
-      </div>
-      <Problem error={error} />
-      <DataTable
+      <FilteredTable
+        resource={resource}
+        filterLabel="Search user, address, origin, token subject, command"
+        textsOf={searchable}
+        actions={
+          <button
+            type="button"
+            class="danger"
+            disabled={victims.length === 0}
+            data-testid="kill-chosen"
+            onClick={() => void kill(victims)}
+          >
+            Kill {victims.length === 0 ? 'selected' : victims.length}
+          </button>
+        }
         label="Connections"
-        rows={rows}
         columns={CONNECTION_COLUMNS}
         rowKey={(row) => row.id}
         initialSorting={{ key: 'id', descending: false }}
         selection={{ keys: chosen, onChange: setChosen }}
-        empty={loading ? 'Loading ...' : 'Nothing matches.'}
+        empty="Nobody is connected."
         onOpen={(row) => go('connections', { id: row.id })}
       />
       {open !== null && (

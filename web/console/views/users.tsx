@@ -1,8 +1,5 @@
-import { useMemo, useState } from 'preact/hooks'
-import { DataTable } from '../components/data-table.tsx'
 import type { Column } from '../components/data-table.tsx'
-import { FilterBox, matchesFilter } from '../components/filter-box.tsx'
-import { Problem } from '../components/problem.tsx'
+import { FilteredTable } from '../components/filtered-table.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { parseAclLine } from '../model/acl-rules.ts'
 import type { AclUser } from '../model/acl-rules.ts'
@@ -55,15 +52,10 @@ const COLUMNS: readonly Column<AclUser>[] = [
 /** Named users, roles that tokens name, and ceilings: all of them are ACL users. */
 export function UsersView() {
   const session = useSession()
-  const [filter, setFilter] = useState('')
-  const { value, error, loading, refresh } = useResource(async (source) =>
+  const resource = useResource(async (source) =>
     listOf(await session.send(['ACL', 'LIST'], source)).map((line) => parseAclLine(bytesOf(line))),
   )
-  const all = value ?? []
-  const rows = useMemo(
-    () => all.filter((user) => matchesFilter(filter, [user.name, user.kind, ...user.rules])),
-    [value, filter],
-  )
+  const all = resource.value ?? []
   const { parameters } = route.value
   const name = parameters.get('name')
   const edited = all.find((user) => user.name === name)
@@ -72,7 +64,7 @@ export function UsersView() {
     try {
       await session.send(['ACL', command])
       announce(command === 'SAVE' ? 'ACL file written' : 'ACL file read')
-      refresh()
+      resource.refresh()
     } catch (failure) {
       announceFailure(failure)
     }
@@ -89,7 +81,7 @@ export function UsersView() {
           'ACL DRYRUN name command',
         ]}
       >
-        <RefreshButton loading={loading} onClick={refresh} />
+        <RefreshButton loading={resource.loading} onClick={resource.refresh} />
         <button type="button" onClick={() => void run('SAVE')}>
           Save to file
         </button>
@@ -97,28 +89,25 @@ export function UsersView() {
           New
         </button>
       </ViewHeader>
-      <div class="toolbar">
-        <FilterBox
-          label="Filter by name or rule"
-          value={filter}
-          shown={rows.length}
-          total={all.length}
-          onInput={setFilter}
-        />
-      </div>
-      <Problem error={error} />
-      <DataTable
+      <FilteredTable
+        resource={resource}
+        filterLabel="Filter by name or rule"
+        textsOf={(user) => [user.name, user.kind, ...user.rules]}
         label="Users and roles"
-        rows={rows}
         columns={COLUMNS}
         rowKey={(user) => user.name}
         initialSorting={{ key: 'name', descending: false }}
-        empty={loading ? 'Loading ...' : 'Nothing matches.'}
+        empty="No user."
         onOpen={(user) => go('users', { name: user.name })}
       />
       <DryRunBox names={all.map((user) => user.name)} />
       {(edited || parameters.has('new')) && (
-        <UserEditor key={name} user={edited} onSaved={refresh} onClose={() => go('users')} />
+        <UserEditor
+          key={name}
+          user={edited}
+          onSaved={resource.refresh}
+          onClose={() => go('users')}
+        />
       )}
     </>
   )
