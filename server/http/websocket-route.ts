@@ -48,8 +48,8 @@ const DEFLATE = {
   zlibDeflateOptions: { memLevel: 5 },
 }
 
-/** How long a peer may take for the closing handshake, in ms. */
-const CLOSE_TIMEOUT_MS = 2_000
+/** How long a peer may take for the closing handshake, in ms: with `auth-timeout` before it less than 7 s (R03). */
+const CLOSE_TIMEOUT_MS = 1_500
 
 /** How long a client that cannot be admitted is asked to stay away, in seconds. */
 const RETRY_AFTER_SECONDS = 5
