@@ -1,21 +1,8 @@
 import type { Core } from '../gateway/core.ts'
 import { ArgumentList } from '../resp/request.ts'
-import type { Explanation } from '../token/explain.ts'
+import { EXPLANATION_FIELDS, type Explanation } from '../token/explain.ts'
 import type { Question } from '../token/explain-question.ts'
 import { fromByteString, toByteString } from '../token/text.ts'
-
-/** The lines of an explanation, in the order in which TOKEN EXPLAIN answers them. */
-const FIELDS = [
-  'user',
-  'issuer',
-  'grant',
-  'role',
-  'rule',
-  'source',
-  'ceiling',
-  'revocation',
-  'fix',
-] as const
 
 /**
  * Reads a command line that is to be explained.
@@ -36,7 +23,7 @@ export function questionOf(core: Core, words: readonly string[]): Question | str
 /** An explanation for people: one line for each field that applies. */
 export function explanationText(explanation: Explanation): string {
   const lines = [['allowed', explanation.allowed ? 'yes' : 'no']]
-  for (const field of FIELDS) {
+  for (const field of EXPLANATION_FIELDS) {
     const value = explanation[field]
     if (value !== undefined) lines.push([field, fromByteString(value)])
   }

@@ -1,4 +1,4 @@
-import type { Explanation } from '../token/explain.ts'
+import { EXPLANATION_FIELDS, type Explanation } from '../token/explain.ts'
 import { verdictOf, type Question } from '../token/explain-question.ts'
 import type { Request } from '../resp/request.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
@@ -8,19 +8,6 @@ import { arityError, subcommandArity } from './error-texts.ts'
 import { parseInteger } from './integers.ts'
 import { Slice } from './request-slice.ts'
 import type { CommandSpec, Completion } from './spec.ts'
-
-/** The fields of EXPLAIN's map behind `allowed`, in order. */
-const FIELDS = [
-  'user',
-  'issuer',
-  'grant',
-  'role',
-  'rule',
-  'source',
-  'ceiling',
-  'revocation',
-  'fix',
-] as const
 
 /** TOKEN EXPLAIN <jwt> | CLIENT <id> [<command> <arg>...]. */
 function explain(context: CommandContext, request: Request): void | Promise<Completion> {
@@ -92,10 +79,10 @@ function questionAt(
 }
 
 function writeExplanation(reply: ReplyWriter, explanation: Explanation): void {
-  reply.map(FIELDS.length + 1)
+  reply.map(EXPLANATION_FIELDS.length + 1)
   reply.bulk('allowed')
   reply.integer(explanation.allowed ? 1 : 0)
-  for (const field of FIELDS) {
+  for (const field of EXPLANATION_FIELDS) {
     const value = explanation[field]
     reply.bulk(field)
     if (value === undefined) reply.null()

@@ -35,6 +35,19 @@ export interface Explanation {
   readonly fix: string | undefined
 }
 
+/** What an explanation says behind `allowed`, in the order in which it is told. */
+export const EXPLANATION_FIELDS = [
+  'user',
+  'issuer',
+  'grant',
+  'role',
+  'rule',
+  'source',
+  'ceiling',
+  'revocation',
+  'fix',
+] as const satisfies readonly (keyof Explanation)[]
+
 /** Nothing that applies. */
 export const UNEXPLAINED: Explanation = {
   allowed: false,
