@@ -5,7 +5,8 @@ import type { CommandContext } from './context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from './error-texts.ts'
 import { helpSpec } from './help.ts'
 import { parseInteger } from './integers.ts'
-import type { CommandSpec, Handler } from './spec.ts'
+import type { CommandSpec } from './spec.ts'
+import { subcommandsOf } from './subcommand.ts'
 
 const CATEGORIES: readonly Category[] = ['slow']
 
@@ -76,19 +77,12 @@ function mallocStats({ reply, server }: CommandContext): void {
   )
 }
 
-function sub(name: string, arity: number, summary: string, handler: Handler): CommandSpec {
-  return {
-    name: `memory|${name}`,
-    arity,
-    flags: [],
-    categories: CATEGORIES,
-    group: 'server',
-    since: '4.0.0',
-    summary,
-    complexity: 'O(1)',
-    handler,
-  }
-}
+const sub = subcommandsOf('memory', {
+  flags: [],
+  categories: CATEGORIES,
+  group: 'server',
+  complexity: 'O(1)',
+})
 
 /** MEMORY and its subcommands. */
 export const MEMORY_COMMANDS: readonly CommandSpec[] = [
@@ -101,7 +95,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     since: '4.0.0',
     summary: 'Container of the commands about memory.',
   },
-  sub('doctor', 2, 'Says in words how the memory is.', ({ reply, server }) => {
+  sub('doctor', 2, '4.0.0', 'Says in words how the memory is.', ({ reply, server }) => {
     const { used, peak } = server.facts.memory()
     const percent = peak === 0 ? 0 : Math.round((used * 100) / peak)
     reply.verbatim(
@@ -109,13 +103,19 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
         'CLIENT LIST says which.\n',
     )
   }),
-  sub('malloc-stats', 2, 'Says who manages the memory.', mallocStats),
-  sub('purge', 2, 'Has no effect: the runtime gives memory back by itself.', ({ reply }) => {
-    reply.ok()
-  }),
-  sub('stats', 2, 'Answers how much memory is used for what.', stats),
+  sub('malloc-stats', 2, '4.0.0', 'Says who manages the memory.', mallocStats),
+  sub(
+    'purge',
+    2,
+    '4.0.0',
+    'Has no effect: the runtime gives memory back by itself.',
+    ({ reply }) => {
+      reply.ok()
+    },
+  ),
+  sub('stats', 2, '4.0.0', 'Answers how much memory is used for what.', stats),
   {
-    ...sub('usage', -3, 'Answers null: there are no keys.', usage),
+    ...sub('usage', -3, '4.0.0', 'Answers null: there are no keys.', usage),
     flags: ['readonly'],
     categories: ['read', 'slow'],
     keys: { first: 2, last: 2, step: 1, read: true, write: false },

@@ -4,7 +4,8 @@ import type { CommandContext } from './context.ts'
 import { subcommandArity } from './error-texts.ts'
 import { helpSpec } from './help.ts'
 import { parseInteger } from './integers.ts'
-import type { CommandFlag, CommandSpec, Handler } from './spec.ts'
+import type { CommandFlag, CommandSpec } from './spec.ts'
+import { subcommandsOf } from './subcommand.ts'
 
 const ADMIN: readonly CommandFlag[] = ['admin', 'loading', 'stale']
 const ADMIN_CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous']
@@ -36,19 +37,12 @@ function get({ reply, server }: CommandContext, request: Request): void {
   }
 }
 
-function sub(name: string, arity: number, summary: string, handler: Handler): CommandSpec {
-  return {
-    name: `slowlog|${name}`,
-    arity,
-    flags: ADMIN,
-    categories: ADMIN_CATEGORIES,
-    group: 'server',
-    since: '2.2.12',
-    summary,
-    complexity: 'O(N) with N entries.',
-    handler,
-  }
-}
+const sub = subcommandsOf('slowlog', {
+  flags: ADMIN,
+  categories: ADMIN_CATEGORIES,
+  group: 'server',
+  complexity: 'O(N) with N entries.',
+})
 
 /** SLOWLOG and its subcommands. */
 export const SLOWLOG_COMMANDS: readonly CommandSpec[] = [
@@ -61,11 +55,11 @@ export const SLOWLOG_COMMANDS: readonly CommandSpec[] = [
     since: '2.2.12',
     summary: 'Container of the commands about the slow log.',
   },
-  sub('get', -2, 'Lists commands that took long, newest first.', get),
-  sub('len', 2, 'Counts the entries of the slow log.', ({ reply, server }) => {
+  sub('get', -2, '2.2.12', 'Lists commands that took long, newest first.', get),
+  sub('len', 2, '2.2.12', 'Counts the entries of the slow log.', ({ reply, server }) => {
     reply.integer(server.slowLog.length)
   }),
-  sub('reset', 2, 'Forgets all entries.', ({ reply, server }) => {
+  sub('reset', 2, '2.2.12', 'Forgets all entries.', ({ reply, server }) => {
     server.slowLog.reset()
     reply.ok()
   }),
