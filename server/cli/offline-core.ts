@@ -1,10 +1,8 @@
 import { systemClock } from '../clock.ts'
-import { loadConfig } from '../config/load.ts'
-import { Config } from '../config/store.ts'
 import { Core } from '../gateway/core.ts'
-import { prepareDevProfile } from '../gateway/dev-profile.ts'
 import { silentLog } from '../log.ts'
 import type { Fetch } from '../token/key-fetch.ts'
+import { readConfig } from './read-config.ts'
 
 /**
  * Runs something in a core without listeners, as a server with this configuration would have it; without a configuration that
@@ -19,13 +17,8 @@ export async function withOfflineCore<T>(
   run: (core: Core) => T | Promise<T>,
   fetchKeys: Fetch = (url, init) => fetch(url, init),
 ): Promise<T> {
-  const input = { env: process.env, cwd: process.cwd() }
-  let loaded = loadConfig({ ...input, argv })
-  if (!loaded.isConfigured) {
-    loaded = loadConfig({ ...input, argv: prepareDevProfile(input.cwd).argv })
-  }
   const core = new Core({
-    config: new Config(loaded),
+    config: readConfig(argv).config,
     clock: systemClock,
     log: silentLog(),
     fetch: fetchKeys,

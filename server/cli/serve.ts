@@ -1,13 +1,12 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
-import { loadConfig } from '../config/load.ts'
-import { Config } from '../config/store.ts'
 import { Gateway, type GatewayAddresses } from '../gateway.ts'
-import { DEV_ISSUER, DEV_ROLE, prepareDevProfile, type DevProfile } from '../gateway/dev-profile.ts'
+import { DEV_ISSUER, DEV_ROLE, type DevProfile } from '../gateway/dev-profile.ts'
 import { RESPCAST_VERSION } from '../gateway/facts.ts'
 import { openLog, type Logger } from '../log.ts'
 import { mintToken } from '../token/mint.ts'
 import { withOfflineCore } from './offline-core.ts'
+import { readConfig } from './read-config.ts'
 import { reloadConfiguration } from './reload.ts'
 
 /** Life of the token that the development profile prints. */
@@ -51,14 +50,6 @@ export async function serve(argv: readonly string[]): Promise<void> {
 export async function checkConfiguration(argv: readonly string[]): Promise<void> {
   const fetchNothing = (): Promise<never> => Promise.reject(new Error('nothing is fetched'))
   await withOfflineCore(argv, () => {}, fetchNothing)
-}
-
-function readConfig(argv: readonly string[]): { config: Config; dev: DevProfile | undefined } {
-  const input = { env: process.env, cwd: process.cwd() }
-  const loaded = loadConfig({ ...input, argv })
-  if (loaded.isConfigured) return { config: new Config(loaded), dev: undefined }
-  const dev = prepareDevProfile(input.cwd)
-  return { config: new Config(loadConfig({ ...input, argv: dev.argv })), dev }
 }
 
 function onSignals(log: Logger, end: () => void, reload: () => void): void {

@@ -3,8 +3,8 @@ import { webcrypto } from 'node:crypto'
 const imported = new WeakMap<Uint8Array, Map<string, Promise<webcrypto.CryptoKey>>>()
 
 /**
- * A secret as the key of one algorithm. It is imported once: left to the verification, that took a third of what a login
- * allocates.
+ * A secret as the key of one algorithm. It is imported once: left to the verification, that took a fifth of what a WebSocket
+ * with its login allocates (59 kB, against 47 kB this way).
  *
  * @param secret Not changed afterwards by anybody.
  * @param algorithm `HS256`, `HS384` or `HS512` (RFC 7518 section 3.2).

@@ -213,17 +213,20 @@ function unusable(file: KeyFile, problem: string, cause?: unknown): RespcastErro
 function readKeyFile(file: KeyFile, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   const { path } = file
   try {
-    const { size } = statSync(path)
-    if (size > maxBytes) throw new Error(`is longer than ${maxBytes} bytes`)
-    return readFileSync(path)
+    if (statSync(path).size <= maxBytes) return readFileSync(path)
   } catch (cause) {
     throw unusable(file, unreadable(cause), cause)
   }
+  throw unusable(file, tooLong(maxBytes))
 }
 
 function unreadable(cause: unknown): string {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return `cannot be read: ${reason}. Name a file that the server may read.`
+}
+
+function tooLong(maxBytes: number): string {
+  return `is longer than ${maxBytes} bytes`
 }
 
 function readSecret(file: KeyFile): Uint8Array {
@@ -260,13 +263,15 @@ function readPublicKey(file: KeyFile, algorithms: readonly string[]): Verificati
 }
 
 async function readBounded(path: string): Promise<string> {
-  const file = await open(path, 'r').catch((cause: unknown) => {
-    throw new Error(unreadable(cause), { cause })
-  })
+  // Without a cause: whoever reports the failure adds the text of one, and it is in this text already.
+  const fail = (cause: unknown): never => {
+    throw new Error(unreadable(cause))
+  }
+  const file = await open(path, 'r').catch(fail)
   try {
     const { size } = await file.stat()
-    if (size > MAX_JWKS_BYTES) throw new Error(`is longer than ${MAX_JWKS_BYTES} bytes`)
-    return await file.readFile('utf8')
+    if (size > MAX_JWKS_BYTES) throw new Error(tooLong(MAX_JWKS_BYTES))
+    return await file.readFile('utf8').catch(fail)
   } finally {
     await file.close()
   }

@@ -146,6 +146,22 @@ describe('a key set in a file', () => {
     await expect(missing.start()).rejects.toThrow('ENOENT')
   })
 
+  test('must be good when it is put in force later, for the same reasons in the same words', async () => {
+    const long = file(`{"keys":[]}${' '.repeat(262_144)}`)
+    for (const [path, problem] of [
+      [long, /: is longer than 262144 bytes$/],
+      [folder, /: cannot be read: EISDIR: .*\. Name a file that the server may read\.$/],
+      [
+        join(folder, 'missing'),
+        /: cannot be read: ENOENT: .*\. Name a file that the server may read\.$/,
+      ],
+    ] as const) {
+      const keys = keySet({ kind: 'jwks-file', path }, ['ES256'])
+      expect(failure(() => keys.startNow())).toMatch(problem)
+      await expect(keys.start()).rejects.toThrow(problem)
+    }
+  })
+
   test('may be replaced while the server runs: an unknown key id reads it again', async () => {
     const clock = new FakeClock()
     const path = file(jwks(key))

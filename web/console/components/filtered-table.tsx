@@ -31,7 +31,9 @@ export function FilteredTable<Row>(props: FilteredTableProps<Row>) {
     () => (value ?? []).filter((row) => matchesFilter(filter, textsOf(row))),
     [value, filter],
   )
-  const empty = filter === '' ? table.empty : 'Nothing matches.'
+  // What could not be loaded is not known to be empty.
+  const isEmpty = filter === '' && value !== undefined
+  const empty = isEmpty ? table.empty : 'Nothing matches.'
   return (
     <>
       <div class="toolbar">
