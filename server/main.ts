@@ -3,7 +3,7 @@ import { healthcheck } from './cli/healthcheck.ts'
 import { checkConfiguration, serve } from './cli/serve.ts'
 import { tokenCommand } from './cli/token.ts'
 import { RespcastError } from './errors.ts'
-import { RESPCAST_VERSION } from './gateway/facts.ts'
+import { RESPCAST_VERSION } from './version.ts'
 
 const HELP = `Respcast: Redis Pub/Sub that browsers can join.
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../clock.ts'
-import { Core } from '../gateway/core.ts'
+import { Core } from '../core.ts'
 import { silentLog } from '../log.ts'
-import type { Fetch } from '../token/key-fetch.ts'
+import type { Fetch } from '../token/verify/key-fetch.ts'
 import { readConfig } from './read-config.ts'
 
 /**

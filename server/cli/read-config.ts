@@ -1,6 +1,6 @@
 import { loadConfig } from '../config/load.ts'
 import { Config } from '../config/store.ts'
-import { prepareDevProfile, type DevProfile } from '../gateway/dev-profile.ts'
+import { prepareDevProfile, type DevProfile } from './dev-profile.ts'
 
 /**
  * Reads the configuration of file, environment and command line; where there is none, that of the development profile.

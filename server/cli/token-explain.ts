@@ -1,7 +1,7 @@
-import type { Core } from '../gateway/core.ts'
+import type { Core } from '../core.ts'
 import { ArgumentList } from '../resp/request.ts'
-import { EXPLANATION_FIELDS, type Explanation } from '../token/explain.ts'
-import type { Question } from '../token/explain-question.ts'
+import { EXPLANATION_FIELDS, type Explanation } from '../token/explain/explain.ts'
+import type { Question } from '../token/explain/question.ts'
 import { fromByteString, toByteString } from '../token/text.ts'
 
 /**

@@ -3,12 +3,12 @@ import type { Overlay, Subscriber, SubscriberSegment } from '../pubsub/subscribe
 import { Subscriptions } from '../pubsub/subscriptions.ts'
 import type { Protocol, ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
-import type { DropTest } from '../resp/segment.ts'
+import type { DropTest } from '../delivery/segment.ts'
 import { PEER_CLOSED, type CloseCause } from './close-cause.ts'
 import type { Identity } from './identity.ts'
 import { OutputLimiter, type ClientLimits, type LimitClass } from './limits.ts'
-import { OutputQueue } from './output-queue.ts'
-import type { Sink } from './sink.ts'
+import { OutputQueue } from '../delivery/output-queue.ts'
+import type { Sink } from '../delivery/sink.ts'
 import type { Tracking } from './tracking.ts'
 
 /** How a client is connected. */

@@ -1,5 +1,5 @@
 import { closeNamed, closeReason, type CloseName } from '../../shared/close-codes.ts'
-import type { WebSocketClose } from './sink.ts'
+import type { WebSocketClose } from '../delivery/sink.ts'
 
 /** Why the server ends a connection, and how. */
 export interface CloseCause {

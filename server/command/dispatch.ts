@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts'
 import { describeClient } from '../client/describe.ts'
 import { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
-import { crossesSlots, CROSS_SLOT } from './cluster-slots.ts'
+import { crossesSlots, CROSS_SLOT } from './cluster/slots.ts'
 import type { CommandContext, Services } from './context.ts'
 import {
   arityError,

@@ -1,6 +1,6 @@
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
-import type { Core } from '../gateway/core.ts'
+import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import { builtFolder } from './built-folder.ts'
 import { createHttpServer } from './server.ts'

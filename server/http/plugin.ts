@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import type { Core } from '../gateway/core.ts'
+import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
-import type { Core } from '../gateway/core.ts'
+import type { Core } from '../core.ts'
 
 /** Limits of what an HTTP peer may send, and how long it may take (R03, R05). */
 const HEADERS_TIMEOUT_MS = 5_000

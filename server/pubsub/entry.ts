@@ -1,7 +1,7 @@
-import type { Payload } from '../resp/payload.ts'
+import type { Payload } from '../delivery/payload.ts'
 import { messagePrefix, type MessageKind } from '../resp/push.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
-import { Segment } from '../resp/segment.ts'
+import { Segment } from '../delivery/segment.ts'
 import {
   eachMember,
   isMember,
@@ -11,7 +11,7 @@ import {
   type Members,
 } from './members.ts'
 import type { Subscriber, SubscriberSegment } from './subscriber.ts'
-import type { Sharing, Turn } from './turn.ts'
+import type { Sharing, Turn } from '../delivery/turn.ts'
 
 /** How messages are put together; shared by the whole registry and changed at run time. */
 export interface DeliveryOptions {

@@ -1,10 +1,10 @@
-import { ArenaPool, type Arenas } from '../resp/arenas.ts'
-import type { Payload } from '../resp/payload.ts'
+import { ArenaPool, type Arenas } from '../delivery/arenas.ts'
+import type { Payload } from '../delivery/payload.ts'
 import { ChannelEntry, ShardEntry, type DeliveryOptions, type Entry } from './entry.ts'
 import { PatternIndex, type PatternEntry } from './pattern-index.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Space } from './subscriptions.ts'
-import { Turn } from './turn.ts'
+import { Turn } from '../delivery/turn.ts'
 
 /** The spaces one can publish in. */
 export type PublishSpace = 'channel' | 'shard'

@@ -1,5 +1,5 @@
 import type { Protocol } from '../resp/reply-writer.ts'
-import type { Segment } from '../resp/segment.ts'
+import type { Segment } from '../delivery/segment.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 /** Channels that are taken away from a subscriber, whatever else allows them. Names are byte strings. */

@@ -1,12 +1,12 @@
 import type { Client } from '../client/client.ts'
 import { closeCause, type CloseCause } from '../client/close-cause.ts'
-import type { Flusher } from '../client/flusher.ts'
+import type { Flusher } from '../delivery/flusher.ts'
 import type { Clock } from '../clock.ts'
 import type { Dispatcher } from '../command/dispatch.ts'
 import type { Counters } from '../command/counters.ts'
 import { ProtocolError } from '../resp/protocol-error.ts'
 import { RequestParser, type RequestLimits } from '../resp/request-parser.ts'
-import { RateLimiter } from './rate.ts'
+import { RateLimiter } from './rates.ts'
 
 /** What connections of one kind share. */
 export interface ConnectionHost {

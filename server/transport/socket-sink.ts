@@ -1,4 +1,4 @@
-import type { Sink, WebSocketClose } from '../client/sink.ts'
+import type { Sink, WebSocketClose } from '../delivery/sink.ts'
 import { SocketWriter } from './socket-writer.ts'
 
 /** A client's bytes over TCP, TLS or a Unix socket. */

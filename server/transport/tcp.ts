@@ -7,7 +7,7 @@ import type { Admission } from './admission.ts'
 import type { Connection } from './connection.ts'
 import { readAsStream, readDirectly } from './direct-reader.ts'
 import { SocketSink } from './socket-sink.ts'
-import type { Sink } from '../client/sink.ts'
+import type { Sink } from '../delivery/sink.ts'
 
 /** What a RESP listener needs of the server. */
 export interface TcpHost {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { WebSocket, type RawData } from 'ws'
 import { closeCause } from '../client/close-cause.ts'
-import type { Sink, WebSocketClose } from '../client/sink.ts'
+import type { Sink, WebSocketClose } from '../delivery/sink.ts'
 import type { Connection } from './connection.ts'
 import type { KeepAlive, Pingable } from './keep-alive.ts'
 import { SocketWriter, type Writer } from './socket-writer.ts'

@@ -1,4 +1,4 @@
-import type { Payload } from '../resp/payload.ts'
+import type { Payload } from '../delivery/payload.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 
 /**

@@ -4,7 +4,7 @@
  *
  *     node --expose-gc --import tsx test/bench/revocation.ts [sessions]
  */
-import type { Sink } from '../../server/client/sink.ts'
+import type { Sink } from '../../server/delivery/sink.ts'
 import { connectRaw, encodeCommand, type RawClient } from '../support/resp-client.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { OutputQueue } from '../../server/client/output-queue.ts'
-import { payloadOf } from '../../server/resp/payload.ts'
+import { OutputQueue } from '../../server/delivery/output-queue.ts'
+import { payloadOf } from '../../server/delivery/payload.ts'
 import { messagePrefix } from '../../server/resp/push.ts'
-import { Segment } from '../../server/resp/segment.ts'
+import { Segment } from '../../server/delivery/segment.ts'
 import { unframe } from '../support/recording-sink.ts'
 
 const READER = 'reader'

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { compileGlob } from '../../shared/glob.ts'
 import type { Client } from '../../server/client/client.ts'
-import type { Revocation } from '../../server/token/revocation.ts'
-import { payloadOf } from '../../server/resp/payload.ts'
+import type { Revocation } from '../../server/token/revoke/revocation.ts'
+import { payloadOf } from '../../server/delivery/payload.ts'
 import { command, TestServer, type TestClient } from '../support/test-server-parts.ts'
 import { NOW, tokenFor } from '../support/tokens.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileGlob } from '../../shared/glob.ts'
-import { mayOverlap } from '../../server/token/reach.ts'
+import { mayOverlap } from '../../server/token/revoke/reach.ts'
 
 /** Every word of up to `length` letters. */
 function words(letters: string, length: number): readonly string[] {

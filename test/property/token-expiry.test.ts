@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ExpiryWheel } from '../../server/token/expiry.ts'
-import type { ExpiryEntry } from '../../server/token/expiry.ts'
+import { ExpiryWheel } from '../../server/token/session/expiry.ts'
+import type { ExpiryEntry } from '../../server/token/session/expiry.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 
 const TICK = 250

@@ -3,11 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { check } from '../../server/acl/check.ts'
 import type { ChannelUse } from '../../server/acl/check.ts'
 import { ArgumentList } from '../../server/resp/request.ts'
-import { readClaims } from '../../server/token/claims.ts'
-import { GrantCompiler, isDenied } from '../../server/token/grants.ts'
-import type { CompiledGrant } from '../../server/token/grants.ts'
-import { expandRolePattern, fixedText, parseRolePattern } from '../../server/token/placeholders.ts'
-import { TokenFault } from '../../server/token/refusal.ts'
+import { readClaims } from '../../server/token/verify/claims.ts'
+import { GrantCompiler, isDenied } from '../../server/token/grant/grants.ts'
+import type { CompiledGrant } from '../../server/token/grant/grants.ts'
+import {
+  expandRolePattern,
+  fixedText,
+  parseRolePattern,
+} from '../../server/token/grant/placeholders.ts'
+import { TokenFault } from '../../server/token/verify/refusal.ts'
 import { compileGlob } from '../../shared/glob.ts'
 import {
   CATALOG,

@@ -1,4 +1,4 @@
-import { ArenaPool } from '../../server/resp/arenas.ts'
+import { ArenaPool } from '../../server/delivery/arenas.ts'
 
 /** Not a byte of any RESP that tests send. */
 const POISON = 0xee

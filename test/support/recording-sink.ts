@@ -1,4 +1,4 @@
-import type { Sink, WebSocketClose } from '../../server/client/sink.ts'
+import type { Sink, WebSocketClose } from '../../server/delivery/sink.ts'
 
 interface Recorded {
   /** Undefined once the kernel has taken them: what becomes of them is nobody's affair then. */

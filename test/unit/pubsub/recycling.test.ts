@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { payloadOf } from '../../../server/resp/payload.ts'
+import { payloadOf } from '../../../server/delivery/payload.ts'
 import { TestServer, type TestClient } from '../../support/test-server-parts.ts'
 
 /** Two subscribers of `c` on a server whose memory for messages is overwritten when it comes back. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ReplyWriter } from '../../../server/resp/reply-writer.ts'
-import { payloadOf } from '../../../server/resp/payload.ts'
+import { payloadOf } from '../../../server/delivery/payload.ts'
 import { countSteps, TestServer, type TestClient } from '../../support/test-server-parts.ts'
 
 /** The reply of a command that has none. */

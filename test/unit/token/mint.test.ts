@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { mintToken } from '../../../server/token/mint.ts'
-import { MINT_FLAGS, readMintFlags } from '../../../server/token/mint-flags.ts'
+import { MINT_FLAGS, readMintFlags } from '../../../server/cli/mint-flags.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import {
   AUD,

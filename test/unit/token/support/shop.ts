@@ -1,7 +1,7 @@
 import { check } from '../../../../server/acl/check.ts'
 import { ArgumentList } from '../../../../server/resp/request.ts'
-import type { CompiledGrant } from '../../../../server/token/grants.ts'
-import type { Issuer } from '../../../../server/token/issuer.ts'
+import type { CompiledGrant } from '../../../../server/token/grant/grants.ts'
+import type { Issuer } from '../../../../server/token/verify/issuer.ts'
 import {
   CATALOG,
   compact,

@@ -1,8 +1,8 @@
 import { explanationText } from '../../../../server/cli/token-explain.ts'
 import { ArgumentList } from '../../../../server/resp/request.ts'
-import type { Question } from '../../../../server/token/explain-question.ts'
-import { TokenExplainer } from '../../../../server/token/explainer.ts'
-import { RevocationStore } from '../../../../server/token/revocation-store.ts'
+import type { Question } from '../../../../server/token/explain/question.ts'
+import { TokenExplainer } from '../../../../server/token/explain/explainer.ts'
+import { RevocationStore } from '../../../../server/token/revoke/store.ts'
 import {
   CATALOG,
   compact,

@@ -1,0 +1,170 @@
+import type { Client } from '../../client/client.ts'
+import type { CloseCause } from '../../client/close-cause.ts'
+import { describeClient } from '../../client/describe.ts'
+import type { Request } from '../../resp/request.ts'
+import { noteRedirect } from './tracking.ts'
+import type { CommandContext } from '../context.ts'
+import { SYNTAX_ERROR } from '../error-texts.ts'
+import { parseInteger } from '../integers.ts'
+
+/** CLIENT KILL: nothing more is sent; a WebSocket sees an ordinary close. */
+export const KILLED: CloseCause = { name: 'killed', output: 'drop', close: undefined }
+
+/** The words of TYPE. Nobody is a master or a replica of this server. */
+const TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'] as const
+
+type ClientType = (typeof TYPES)[number]
+
+type Filter = (client: Client) => boolean
+
+/** A filter, the error line, or whether the caller is spared. */
+type ReadFilter =
+  | { readonly filter: Filter }
+  | { readonly error: string }
+  | { readonly skipMe: boolean }
+
+/** CLIENT LIST [TYPE type] [ID id ...]. */
+export function clientList({ reply, server }: CommandContext, request: Request): void {
+  let clients: Iterable<Client> = server.clients.all()
+  const option = request.count > 2 ? request.text(2).toLowerCase() : ''
+  if (option === 'type' && request.count === 4) {
+    const type = clientType(request.text(3))
+    if (!type) {
+      reply.error(unknownType(request.text(3)))
+      return
+    }
+    clients = [...clients].filter((client) => isOfType(client, type))
+  } else if (option === 'id' && request.count > 3) {
+    const chosen: Client[] = []
+    for (let i = 3; i < request.count; i++) {
+      const id = parseInteger(request.text(i))
+      if (id === undefined) {
+        reply.error('ERR Invalid client ID')
+        return
+      }
+      const client = server.clients.get(id)
+      if (client) chosen.push(client)
+    }
+    clients = chosen
+  } else if (request.count > 2) {
+    reply.error(SYNTAX_ERROR)
+    return
+  }
+  const nowMs = server.clock.monotonicMs()
+  let text = ''
+  for (const client of clients) {
+    noteRedirect(client, server)
+    text += `${describeClient(client, nowMs)}\n`
+  }
+  reply.verbatim(text)
+}
+
+/** CLIENT KILL, in its old form by address and its new form by filters. */
+export function clientKill(context: CommandContext, request: Request): void {
+  if (request.count === 3) killByAddress(context, request.text(2))
+  else killByFilters(context, request)
+}
+
+function killByAddress({ reply, server }: CommandContext, address: string): void {
+  for (const victim of server.clients.all()) {
+    if (victim.origin.address !== address) continue
+    victim.close(KILLED)
+    reply.ok()
+    return
+  }
+  reply.error('ERR No such client')
+}
+
+function killByFilters({ client, reply, server }: CommandContext, request: Request): void {
+  const filters: Filter[] = []
+  let skipMe = true
+  if (request.count % 2 !== 0) {
+    reply.error(SYNTAX_ERROR)
+    return
+  }
+  for (let i = 2; i < request.count; i += 2) {
+    const read = readFilter(request.text(i), request.text(i + 1), server)
+    if ('error' in read) {
+      reply.error(read.error)
+      return
+    }
+    if ('skipMe' in read) skipMe = read.skipMe
+    else filters.push(read.filter)
+  }
+  let killed = 0
+  for (const victim of [...server.clients.all()]) {
+    if (skipMe && victim === client) continue
+    if (!filters.every((filter) => filter(victim))) continue
+    victim.close(KILLED)
+    killed++
+  }
+  reply.integer(killed)
+}
+
+function readFilter(option: string, value: string, server: CommandContext['server']): ReadFilter {
+  switch (option.toLowerCase()) {
+    case 'id':
+      return idFilter(value)
+    case 'type': {
+      const type = clientType(value)
+      return type ? { filter: (client) => isOfType(client, type) } : { error: unknownType(value) }
+    }
+    case 'addr':
+      return { filter: (client) => client.origin.address === value }
+    case 'laddr':
+      return { filter: (client) => client.origin.localAddress === value }
+    case 'user':
+      return userFilter(value, server)
+    case 'skipme': {
+      const word = value.toLowerCase()
+      return word === 'yes' || word === 'no' ? { skipMe: word === 'yes' } : { error: SYNTAX_ERROR }
+    }
+    case 'maxage':
+      return maxAgeFilter(value, server)
+    case 'jwt-sub':
+      return { filter: (client) => client.identity.token?.sub === value }
+    case 'jwt-jti':
+      return { filter: (client) => client.identity.token?.jti === value }
+    case 'jwt-iss':
+      return { filter: (client) => client.identity.token?.iss === value }
+    case 'transport':
+      return { filter: (client) => client.origin.transport === value.toLowerCase() }
+    default:
+      return { error: SYNTAX_ERROR }
+  }
+}
+
+function idFilter(value: string): ReadFilter {
+  const id = parseInteger(value)
+  if (id === undefined || id < 1) return { error: 'ERR client-id should be greater than 0' }
+  return { filter: (client) => client.id === id }
+}
+
+function userFilter(name: string, { users, clients }: CommandContext['server']): ReadFilter {
+  if (!users.get(name) && clients.ofUser(name).size === 0) {
+    return { error: `ERR No such user '${name}'` }
+  }
+  return { filter: (client) => client.identity.user.name === name }
+}
+
+function maxAgeFilter(value: string, { clock }: CommandContext['server']): ReadFilter {
+  const seconds = parseInteger(value)
+  if (seconds === undefined) return { error: 'ERR maxage is not an integer or out of range' }
+  if (seconds <= 0) return { error: 'ERR maxage should be greater than 0' }
+  const before = clock.monotonicMs() - seconds * 1000
+  return { filter: (client) => client.origin.connectedMs <= before }
+}
+
+function clientType(word: string): ClientType | undefined {
+  const lower = word.toLowerCase()
+  return TYPES.find((type) => type === lower)
+}
+
+function isOfType(client: Client, type: ClientType): boolean {
+  if (type === 'pubsub') return client.subscriptions.any
+  return type === 'normal' && !client.subscriptions.any
+}
+
+function unknownType(word: string): string {
+  return `ERR Unknown client type '${word}'`
+}

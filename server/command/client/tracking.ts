@@ -1,0 +1,206 @@
+import type { Category } from '../../acl/categories.ts'
+import type { Client } from '../../client/client.ts'
+import type { Tracking } from '../../client/tracking.ts'
+import type { Request } from '../../resp/request.ts'
+import type { CommandContext, Services } from '../context.ts'
+import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
+import { parseInteger } from '../integers.ts'
+import type { CommandFlag, CommandSpec } from '../spec.ts'
+import { subcommandsOf } from '../subcommand.ts'
+
+const FLAGS: readonly CommandFlag[] = ['noscript', 'loading', 'stale']
+const CATEGORIES: readonly Category[] = ['slow', 'connection']
+
+/** What follows CLIENT TRACKING ON|OFF. */
+interface Options {
+  redirect: number
+  broadcast: boolean
+  optIn: boolean
+  optOut: boolean
+  noLoop: boolean
+  readonly prefixes: string[]
+}
+
+function readOptions(request: Request, { clients }: Services): Options | string {
+  const options: Options = {
+    redirect: 0,
+    broadcast: false,
+    optIn: false,
+    optOut: false,
+    noLoop: false,
+    prefixes: [],
+  }
+  for (let i = 3; i < request.count; i++) {
+    const word = request.text(i).toLowerCase()
+    const hasMore = i + 1 < request.count
+    if (word === 'redirect' && hasMore) {
+      if (options.redirect !== 0) {
+        return 'ERR A client can only redirect to a single other client'
+      }
+      const id = parseInteger(request.text(++i))
+      if (id === undefined) return NOT_AN_INTEGER
+      if (!clients.get(id)) return 'ERR The client ID you want redirect to does not exist'
+      options.redirect = id
+    } else if (word === 'prefix' && hasMore) options.prefixes.push(request.text(++i))
+    else if (word === 'bcast') options.broadcast = true
+    else if (word === 'optin') options.optIn = true
+    else if (word === 'optout') options.optOut = true
+    else if (word === 'noloop') options.noLoop = true
+    else return SYNTAX_ERROR
+  }
+  return options
+}
+
+/** Why these options do not go with each other, or with what is in force. */
+function conflict(options: Options, current: Tracking | undefined): string | undefined {
+  const { broadcast, optIn, optOut, prefixes } = options
+  if (!broadcast && prefixes.length > 0) {
+    return 'ERR PREFIX option requires BCAST mode to be enabled'
+  }
+  if (current && current.broadcast !== broadcast) return mustSwitchOff('BCAST mode on/off')
+  if (broadcast && (optIn || optOut)) {
+    return 'ERR OPTIN and OPTOUT are not compatible with BCAST'
+  }
+  if (optIn && optOut) return "ERR You can't specify both OPTIN mode and OPTOUT mode"
+  if ((optIn && current?.mode === 'optout') || (optOut && current?.mode === 'optin')) {
+    return mustSwitchOff('OPTIN/OPTOUT mode')
+  }
+  return broadcast ? overlap(prefixes, current?.prefixes ?? []) : undefined
+}
+
+function mustSwitchOff(what: string): string {
+  return (
+    `ERR You can't switch ${what} before disabling tracking for this client, and then re-enabling it with ` +
+    'a different mode.'
+  )
+}
+
+function overlap(added: readonly string[], held: readonly string[]): string | undefined {
+  for (const [index, prefix] of added.entries()) {
+    const existing = held.find((each) => overlaps(each, prefix))
+    if (existing !== undefined) return overlapError(prefix, 'an existing', existing)
+    const later = added.slice(index + 1).find((each) => overlaps(each, prefix))
+    if (later !== undefined) return overlapError(prefix, 'another provided', later)
+  }
+  return undefined
+}
+
+function overlaps(a: string, b: string): boolean {
+  return a.startsWith(b) || b.startsWith(a)
+}
+
+function overlapError(prefix: string, kind: string, other: string): string {
+  return (
+    `ERR Prefix '${prefix}' overlaps with ${kind} prefix '${other}'. ` +
+    'Prefixes for a single client must not overlap.'
+  )
+}
+
+function tracking({ client, reply, server }: CommandContext, request: Request): void {
+  const options = readOptions(request, server)
+  if (typeof options === 'string') {
+    reply.error(options)
+    return
+  }
+  const word = request.text(2).toLowerCase()
+  if (word === 'off') {
+    client.tracking = undefined
+    reply.ok()
+    return
+  }
+  const error = word === 'on' ? conflict(options, client.tracking) : SYNTAX_ERROR
+  if (error !== undefined) {
+    reply.error(error)
+    return
+  }
+  client.tracking = newTracking(options, client.tracking)
+  reply.ok()
+}
+
+function newTracking(options: Options, current: Tracking | undefined): Tracking {
+  const { broadcast, optIn, optOut, noLoop, redirect } = options
+  // Broadcasting without a prefix is broadcasting of every name: the empty prefix.
+  const added = broadcast && options.prefixes.length === 0 ? [''] : options.prefixes
+  const prefixes = new Set([...(current?.prefixes ?? []), ...added])
+  return {
+    broadcast,
+    mode: optIn ? 'optin' : optOut ? 'optout' : undefined,
+    noLoop,
+    redirect,
+    prefixes: [...prefixes].toSorted((a, b) => (a < b ? -1 : 1)),
+    cachingAt: undefined,
+    isBroken: false,
+  }
+}
+
+/** CLIENT CACHING YES|NO. */
+function caching({ client, reply }: CommandContext, request: Request): void {
+  const state = client.tracking
+  const word = request.text(2).toLowerCase()
+  if (state === undefined) {
+    reply.error(
+      'ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled',
+    )
+  } else if (word === 'yes' && state.mode !== 'optin') {
+    reply.error('ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.')
+  } else if (word === 'no' && state.mode !== 'optout') {
+    reply.error('ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.')
+  } else if (word !== 'yes' && word !== 'no') {
+    reply.error(SYNTAX_ERROR)
+  } else {
+    state.cachingAt = client.commands
+    reply.ok()
+  }
+}
+
+function trackingInfo({ client, reply, server }: CommandContext): void {
+  noteRedirect(client, server)
+  const state = client.tracking
+  const flags = state ? flagWords(client, state) : ['off']
+  reply.map(3)
+  reply.bulk('flags')
+  reply.set(flags.length)
+  for (const flag of flags) reply.bulk(flag)
+  reply.bulk('redirect')
+  reply.integer(state?.redirect ?? -1)
+  reply.bulk('prefixes')
+  reply.array(state?.prefixes.length ?? 0)
+  for (const prefix of state?.prefixes ?? []) reply.bulk(prefix)
+}
+
+function flagWords(client: Client, state: Tracking): string[] {
+  const flags = ['on']
+  if (state.broadcast) flags.push('bcast')
+  if (state.mode) flags.push(state.mode)
+  if (state.cachingAt === client.commands - 1) {
+    // It is not used up by being looked at.
+    state.cachingAt = client.commands
+    flags.push(state.mode === 'optin' ? 'caching-yes' : 'caching-no')
+  }
+  if (state.noLoop) flags.push('noloop')
+  if (state.isBroken) flags.push('broken_redirect')
+  return flags
+}
+
+/** Marks a client whose redirection leads to nobody any more: flag `R` of CLIENT LIST. */
+export function noteRedirect(client: Client, { clients }: Services): void {
+  const state = client.tracking
+  if (state && state.redirect !== 0) state.isBroken = !clients.get(state.redirect)
+}
+
+const sub = subcommandsOf('client', {
+  flags: FLAGS,
+  categories: CATEGORIES,
+  group: 'connection',
+  complexity: 'O(1)',
+})
+
+/** The subcommands of CLIENT about client-side caching: what they set is kept and shown; nothing follows from it. */
+export const CLIENT_TRACKING_COMMANDS: readonly CommandSpec[] = [
+  sub('caching', 3, '6.0.0', 'Has no effect: there are no keys to be cached.', caching),
+  sub('getredir', 2, '6.0.0', 'Answers where invalidations would go.', ({ client, reply }) => {
+    reply.integer(client.tracking?.redirect ?? -1)
+  }),
+  sub('tracking', -3, '6.0.0', 'Is kept, without effect: no key ever changes.', tracking),
+  sub('trackinginfo', 2, '6.2.0', 'Answers what CLIENT TRACKING was told.', trackingInfo),
+]

@@ -1,0 +1,103 @@
+import { SLOT_COUNT } from '../../../shared/key-slot.ts'
+import type { Client } from '../../client/client.ts'
+import type { ReplyWriter } from '../../resp/reply-writer.ts'
+
+/** Where a client finds this node. */
+export interface NodeAddress {
+  readonly ip: string
+  readonly port: number
+  readonly isTls: boolean
+  /** Nobody listens there: there is no other node. */
+  readonly busPort: number
+  /** Empty if there is none. */
+  readonly hostname: string
+  /** What `cluster-preferred-endpoint-type` makes of it; null: "the host that you reached me by". */
+  readonly endpoint: string | null
+}
+
+/** This server as a cluster of one node, which owns all slots (`cluster-enabled yes`). */
+export interface ClusterView {
+  /** 40 hexadecimal digits. */
+  readonly nodeId: string
+  readonly shardId: string
+  addressFor(client: Client): NodeAddress
+}
+
+const LAST_SLOT = SLOT_COUNT - 1
+
+/** CLUSTER SLOTS. */
+export function writeSlots(reply: ReplyWriter, view: ClusterView, client: Client): void {
+  const { endpoint, port, ip, hostname } = view.addressFor(client)
+  const metadata: [string, string][] = []
+  if (endpoint !== ip) metadata.push(['ip', ip])
+  if (hostname !== '' && endpoint !== hostname) metadata.push(['hostname', hostname])
+  reply.array(1)
+  reply.array(3)
+  reply.integer(0)
+  reply.integer(LAST_SLOT)
+  reply.array(4)
+  if (endpoint === null) reply.null()
+  else reply.bulk(endpoint)
+  reply.integer(port)
+  reply.bulk(view.nodeId)
+  reply.map(metadata.length)
+  for (const [name, value] of metadata) {
+    reply.bulk(name)
+    reply.bulk(value)
+  }
+}
+
+/** CLUSTER SHARDS. */
+export function writeShards(reply: ReplyWriter, view: ClusterView, client: Client): void {
+  const { endpoint, port, isTls, ip, hostname } = view.addressFor(client)
+  const fields: [string, string | number][] = [
+    ['id', view.nodeId],
+    [isTls ? 'tls-port' : 'port', port],
+    ['ip', ip],
+    ['endpoint', endpoint ?? ''],
+    ...(hostname === '' ? [] : [['hostname', hostname] satisfies [string, string]]),
+    ['role', 'master'],
+    ['replication-offset', 0],
+    ['health', 'online'],
+  ]
+  reply.array(1)
+  reply.map(2)
+  reply.bulk('slots')
+  reply.array(2)
+  reply.integer(0)
+  reply.integer(LAST_SLOT)
+  reply.bulk('nodes')
+  reply.array(1)
+  reply.map(fields.length)
+  for (const [name, value] of fields) {
+    reply.bulk(name)
+    if (typeof value === 'number') reply.integer(value)
+    else reply.bulk(value)
+  }
+}
+
+/** The one line of CLUSTER NODES. */
+export function nodesText(view: ClusterView, client: Client): string {
+  const { ip, port, busPort, hostname } = view.addressFor(client)
+  const name = hostname === '' ? '' : `,${hostname}`
+  return `${view.nodeId} ${ip}:${port}@${busPort}${name} myself,master - 0 0 1 connected 0-${LAST_SLOT}\n`
+}
+
+/** CLUSTER INFO. */
+export function clusterInfoText(): string {
+  const fields: readonly (readonly [string, string | number])[] = [
+    ['cluster_state', 'ok'],
+    ['cluster_slots_assigned', SLOT_COUNT],
+    ['cluster_slots_ok', SLOT_COUNT],
+    ['cluster_slots_pfail', 0],
+    ['cluster_slots_fail', 0],
+    ['cluster_known_nodes', 1],
+    ['cluster_size', 1],
+    ['cluster_current_epoch', 1],
+    ['cluster_my_epoch', 1],
+    ['cluster_stats_messages_sent', 0],
+    ['cluster_stats_messages_received', 0],
+    ['total_cluster_links_buffer_limit_exceeded', 0],
+  ]
+  return fields.map(([name, value]) => `${name}:${value}\r\n`).join('')
+}

@@ -1,0 +1,330 @@
+import { QUIT_CAUSE } from '../../client/close-cause.ts'
+import type { Client } from '../../client/client.ts'
+import type { Protocol } from '../../resp/reply-writer.ts'
+import type { Request } from '../../resp/request.ts'
+import type { CommandContext } from '../context.ts'
+import { arityError, NOT_AN_INTEGER } from '../error-texts.ts'
+import { parseInteger } from '../integers.ts'
+import {
+  authCredentials,
+  finishTokenLogin,
+  loginByPassword,
+  readCredentials,
+  refuseTokenInMulti,
+  type Credentials,
+} from './login.ts'
+import { isSecretOfAuth, isSecretOfHello } from '../secrets.ts'
+import { inSlices } from '../slices.ts'
+import type { CommandSpec, Completion } from '../spec.ts'
+import { isPrintableName, NAME_ERROR } from '../names.ts'
+
+const UNAUTHENTICATED_FLAGS = [
+  'noscript',
+  'loading',
+  'stale',
+  'fast',
+  'no_auth',
+  'allow_busy',
+] as const
+
+const HELLO_NEEDS_AUTH =
+  'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> ' +
+  'option can be used to authenticate the client and select the RESP protocol version at the same time'
+
+const NO_PROTOCOL = 'NOPROTO unsupported protocol version'
+
+function auth(context: CommandContext, request: Request): void | Promise<Completion> {
+  const { client, reply } = context
+  const credentials = authCredentials(context, request)
+  const word = request.text(0)
+  if (credentials.kind === 'refused') {
+    reply.error(credentials.error)
+    return
+  }
+  if (credentials.kind === 'token') {
+    return verifyThen(context, credentials.token, word, ({ reply: later }, error) => {
+      if (error === undefined) later.ok()
+      else later.error(error)
+    })
+  }
+  const error = loginByPassword(context, credentials, word)
+  if (error === undefined) reply.ok()
+  else reply.error(error)
+  if (error === undefined) client.lastCommand = 'auth'
+}
+
+/** Verifies a token, puts it in force, and has the reply written with the outcome. */
+async function verifyThen(
+  { client, server }: CommandContext,
+  token: string,
+  word: string,
+  answer: (context: CommandContext, error: string | undefined) => void,
+): Promise<Completion> {
+  const epoch = ++client.authEpoch
+  const result = await server.tokens.verify(client, token)
+  return (context) => answer(context, finishTokenLogin(context, result, epoch, word))
+}
+
+/** HELLO's options, read before anything is changed. */
+interface HelloOptions {
+  readonly protocol: Protocol | undefined
+  readonly credentials: Credentials | undefined
+  readonly name: string | undefined
+}
+
+function readHello(context: CommandContext, request: Request): HelloOptions | { error: string } {
+  let protocol: Protocol | undefined
+  if (request.count > 1) {
+    const version = parseInteger(request.text(1))
+    if (version === undefined)
+      return { error: 'ERR Protocol version is not an integer or out of range' }
+    if (version !== 2 && version !== 3) return { error: NO_PROTOCOL }
+    if (version === 2 && context.client.isWebSocket) return { error: NO_PROTOCOL }
+    protocol = version
+  }
+  let credentials: Credentials | undefined
+  let name: string | undefined
+  for (let i = 2; i < request.count; i++) {
+    const option = request.text(i)
+    const left = request.count - i - 1
+    const word = option.toLowerCase()
+    if (word === 'auth' && left >= 2) {
+      credentials = readCredentials(context, request.text(i + 1), request.text(i + 2))
+      i += 2
+    } else if (word === 'setname' && left >= 1) {
+      name = request.text(i + 1)
+      if (!isPrintableName(name)) return { error: NAME_ERROR }
+      i++
+    } else {
+      return { error: `ERR Syntax error in HELLO option '${option}'` }
+    }
+  }
+  return { protocol, credentials, name }
+}
+
+function hello(context: CommandContext, request: Request): void | Promise<Completion> {
+  const { reply } = context
+  const options = readHello(context, request)
+  if ('error' in options) {
+    reply.error(options.error)
+    return
+  }
+  const word = request.text(0)
+  const { credentials } = options
+  if (credentials?.kind === 'token') {
+    return verifyThen(context, credentials.token, word, (later, error) => {
+      if (error === undefined) finishHello(later, options)
+      else later.reply.error(error)
+    })
+  }
+  if (credentials?.kind === 'password') {
+    const error = loginByPassword(context, credentials, word)
+    if (error !== undefined) {
+      reply.error(error)
+      return
+    }
+  }
+  finishHello(context, options)
+}
+
+function finishHello(context: CommandContext, { protocol, name }: HelloOptions): void {
+  const { client, reply, server } = context
+  if (!client.authenticated && (client.isWebSocket || !defaultIsOpen(context))) {
+    reply.error(HELLO_NEEDS_AUTH)
+    return
+  }
+  if (name !== undefined) client.name = name
+  if (protocol !== undefined) setProtocol(context, protocol)
+  const fields: readonly (readonly [string, string | number])[] = [
+    ['server', 'redis'],
+    ['version', server.facts.version],
+    ['proto', client.protocol],
+    ['id', client.id],
+    ['mode', server.cluster ? 'cluster' : 'standalone'],
+    ['role', 'master'],
+  ]
+  reply.map(fields.length + 1)
+  for (const [key, value] of fields) {
+    reply.bulk(key)
+    if (typeof value === 'number') reply.integer(value)
+    else reply.bulk(value)
+  }
+  reply.bulk('modules')
+  reply.array(0)
+}
+
+function defaultIsOpen({ server }: CommandContext): boolean {
+  return server.users.default.enabled && server.users.default.noPassword
+}
+
+function setProtocol({ client, reply, server }: CommandContext, protocol: Protocol): void {
+  if (client.protocol !== protocol) {
+    server.registry.regroup(client, () => (client.protocol = protocol))
+  }
+  reply.protocol = protocol
+}
+
+function ping({ client, reply }: CommandContext, request: Request): void {
+  if (request.count > 2) {
+    reply.error(arityError('ping'))
+  } else if (client.protocol === 2 && client.subscriptions.any) {
+    reply.array(2)
+    reply.bulk('pong')
+    reply.bulk(request.count === 2 ? request.bytes(1) : '')
+  } else if (request.count === 2) {
+    reply.bulk(request.bytes(1))
+  } else {
+    reply.simple('PONG')
+  }
+}
+
+function select({ client, reply, server }: CommandContext, request: Request): void {
+  const database = parseInteger(request.text(1))
+  if (database === undefined) {
+    reply.error(NOT_AN_INTEGER)
+    return
+  }
+  if (server.cluster && database !== 0) {
+    reply.error('ERR SELECT is not allowed in cluster mode')
+    return
+  }
+  if (database < 0 || database >= server.databases()) {
+    reply.error('ERR DB index is out of range')
+    return
+  }
+  client.database = database
+  reply.ok()
+}
+
+function reset(context: CommandContext): ReturnType<typeof inSlices> {
+  const { subscriptions } = context.client
+  const held = subscriptions.count + subscriptions.shardCount
+  if (held === 0) return resetClient(context)
+  return inSlices(context, held, (current, from, to) => {
+    current.server.registry.unsubscribeSome(current.client, to - from)
+    if (to === held) resetClient(current)
+    return true
+  })
+}
+
+function resetClient(context: CommandContext): void {
+  const { client, reply, server } = context
+  server.monitors.delete(client)
+  client.tracking = undefined
+  client.readOnly = false
+  client.transaction = undefined
+  client.database = 0
+  client.name = ''
+  client.noEvict = false
+  client.noTouch = false
+  if (client.replyMode === 'off') client.replyMode = 'on'
+  server.tokens.end(client)
+  client.authEpoch++
+  server.becomeAnonymous(client)
+  if (!client.isWebSocket) setProtocol(context, 2)
+  reply.simple('RESET')
+}
+
+function quit({ client, reply }: CommandContext): void {
+  reply.ok()
+  endInOrder(client)
+}
+
+/** Ends a client behind its reply. */
+function endInOrder(client: Client): void {
+  client.close(QUIT_CAUSE)
+}
+
+/** Commands of the group `connection` but CLIENT. */
+export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'auth',
+    arity: -2,
+    flags: UNAUTHENTICATED_FLAGS,
+    categories: ['fast', 'connection'],
+    group: 'connection',
+    since: '1.0.0',
+    summary: 'Logs in by user and password, or with a token.',
+    complexity: 'O(N) with N passwords of the user.',
+    isSecret: isSecretOfAuth,
+    refuseInMulti: (context, request) => refuseTokenInMulti(authCredentials(context, request)),
+    handler: auth,
+  },
+  {
+    name: 'hello',
+    arity: -1,
+    flags: UNAUTHENTICATED_FLAGS,
+    categories: ['fast', 'connection'],
+    group: 'connection',
+    since: '6.0.0',
+    summary:
+      'Chooses the protocol version, logs in, names the connection, and describes the server.',
+    complexity: 'O(1)',
+    isSecret: isSecretOfHello,
+    refuseInMulti: (context, request) => {
+      const options = readHello(context, request)
+      return 'error' in options ? undefined : refuseTokenInMulti(options.credentials)
+    },
+    handler: hello,
+  },
+  {
+    name: 'quit',
+    arity: -1,
+    flags: UNAUTHENTICATED_FLAGS,
+    categories: ['fast', 'connection'],
+    group: 'connection',
+    since: '1.0.0',
+    summary: 'Closes the connection.',
+    complexity: 'O(1)',
+    whileSubscribed: true,
+    notQueued: true,
+    handler: quit,
+  },
+  {
+    name: 'reset',
+    arity: 1,
+    flags: UNAUTHENTICATED_FLAGS,
+    categories: ['fast', 'connection'],
+    group: 'connection',
+    since: '6.2.0',
+    summary: 'Makes the connection as it was when it was new.',
+    complexity: 'O(N) with N subscriptions.',
+    whileSubscribed: true,
+    notQueued: true,
+    handler: reset,
+  },
+  {
+    name: 'ping',
+    arity: -1,
+    flags: ['fast'],
+    categories: ['fast', 'connection'],
+    group: 'connection',
+    since: '1.0.0',
+    summary: 'Answers PONG, or its argument.',
+    complexity: 'O(1)',
+    whileSubscribed: true,
+    handler: ping,
+  },
+  {
+    name: 'echo',
+    arity: 2,
+    flags: ['loading', 'stale', 'fast'],
+    categories: ['fast', 'connection'],
+    group: 'connection',
+    since: '1.0.0',
+    summary: 'Answers its argument.',
+    complexity: 'O(1)',
+    handler: ({ reply }, request) => reply.bulk(request.bytes(1)),
+  },
+  {
+    name: 'select',
+    arity: 2,
+    flags: ['loading', 'stale', 'fast'],
+    categories: ['fast', 'connection'],
+    group: 'connection',
+    since: '1.0.0',
+    summary: 'Remembers a database number; Pub/Sub does not depend on it.',
+    complexity: 'O(1)',
+    handler: select,
+  },
+]

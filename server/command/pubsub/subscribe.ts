@@ -1,0 +1,118 @@
+import { denialText } from '../../acl/denial-text.ts'
+import type { Client } from '../../client/client.ts'
+import type { Space } from '../../pubsub/subscriptions.ts'
+import type { Request } from '../../resp/request.ts'
+import type { CommandContext } from '../context.ts'
+import { denialOf } from '../permission.ts'
+import { inSlices } from '../slices.ts'
+import type { Command, Handler } from '../spec.ts'
+
+/** The words of the confirmations, by space. */
+const WORDS = {
+  channel: { subscribe: 'subscribe', unsubscribe: 'unsubscribe' },
+  pattern: { subscribe: 'psubscribe', unsubscribe: 'punsubscribe' },
+  shard: { subscribe: 'ssubscribe', unsubscribe: 'sunsubscribe' },
+} as const
+
+function confirmedCount(client: Client, space: Space): number {
+  return space === 'shard' ? client.subscriptions.shardCount : client.subscriptions.count
+}
+
+function confirm(context: CommandContext, word: string, name: string | null, space: Space): void {
+  const { reply, client } = context
+  context.repliedByPush = true
+  reply.push(3)
+  reply.bulk(word)
+  if (name === null) reply.null()
+  else reply.bulk(name)
+  reply.integer(confirmedCount(client, space))
+}
+
+/** Why a client may not have these subscriptions, by the limits of its transport; the whole command fails. */
+function limitError(client: Client, space: Space, request: Request): string | undefined {
+  const { limits, subscriptions } = client
+  const names = request.count - 1
+  if (names > limits.maxNamesPerCommand) {
+    return `ERR at most ${limits.maxNamesPerCommand} names in one command are allowed on this connection`
+  }
+  const maxBytes = space === 'pattern' ? limits.maxPatternBytes : limits.maxChannelBytes
+  const held = subscriptions.names(space)
+  const added = new Set<string>()
+  for (let i = 1; i < request.count; i++) {
+    if (request.length(i) > maxBytes) {
+      const what = space === 'pattern' ? 'pattern' : 'channel name'
+      return `ERR a ${what} of more than ${maxBytes} bytes is not allowed on this connection`
+    }
+    if (!held.has(request.text(i))) added.add(request.text(i))
+  }
+  if (space === 'pattern') {
+    if (held.size + added.size <= limits.maxPatterns) return undefined
+    return `ERR at most ${limits.maxPatterns} patterns are allowed on this connection`
+  }
+  const subscribed = subscriptions.names('channel').size + subscriptions.shardCount
+  if (subscribed + added.size <= limits.maxSubscriptions) return undefined
+  return `ERR at most ${limits.maxSubscriptions} subscriptions are allowed on this connection`
+}
+
+/** SUBSCRIBE and its like: all names, or none where one is refused. One confirmation for each. */
+export function subscribe(space: Space): Handler {
+  const word = WORDS[space].subscribe
+  return (context, request) => {
+    const { client, server, reply } = context
+    if (space === 'shard' && context.inTransaction) {
+      reply.error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
+      return
+    }
+    if (!client.limits.unlimited) {
+      const error = limitError(client, space, request)
+      if (error !== undefined) {
+        reply.error(error)
+        return
+      }
+    }
+    const { identity, overlay } = client
+    return inSlices(context, request.count - 1, (current, from, to) => {
+      // Between two slices permissions may have changed, or the client may have become somebody else.
+      if (client.identity !== identity || client.overlay !== overlay) {
+        const error = refusalNow(current, request)
+        if (error !== undefined) {
+          current.reply.error(error)
+          return false
+        }
+      }
+      const owner = client.identity.user.name
+      for (let i = from + 1; i <= to; i++) {
+        const name = request.text(i)
+        server.registry.subscribe(space, client, name, owner)
+        confirm(current, word, name, space)
+      }
+      return true
+    })
+  }
+}
+
+/** The error line of a command that was allowed when it began and is not any more. */
+function refusalNow({ client, server }: CommandContext, request: Request): string | undefined {
+  const denial = denialOf(client, server.table.find(request) as Command, request)
+  return denial && denialText(client.identity.user, denial)
+}
+
+/** UNSUBSCRIBE and its like: the names given, or all. One confirmation for each, or one without a name. */
+export function unsubscribe(space: Space): Handler {
+  const word = WORDS[space].unsubscribe
+  return (context, request) => {
+    const { client, server } = context
+    const isAll = request.count === 1
+    const held = isAll ? [...client.subscriptions.names(space).keys()] : []
+    const count = isAll ? held.length : request.count - 1
+    if (count === 0) confirm(context, word, null, space)
+    return inSlices(context, count, (current, from, to) => {
+      for (let i = from; i < to; i++) {
+        const name = isAll ? (held[i] as string) : request.text(i + 1)
+        server.registry.unsubscribe(space, client, name)
+        confirm(current, word, name, space)
+      }
+      return true
+    })
+  }
+}

@@ -1,0 +1,241 @@
+import { isCategory } from '../../acl/categories.ts'
+import { compileGlob } from '../../../shared/glob.ts'
+import type { ReplyWriter } from '../../resp/reply-writer.ts'
+import type { Request } from '../../resp/request.ts'
+import type { CommandContext } from '../context.ts'
+import { SYNTAX_ERROR } from '../error-texts.ts'
+import { helpSpec } from '../help.ts'
+import { Slice } from '../request-slice.ts'
+import { FLAGS, type Command, type CommandFlag, type CommandSpec, type Handler } from '../spec.ts'
+import { subcommandsOf } from '../subcommand.ts'
+import { commandTips } from '../tips.ts'
+import type { Category } from '../../acl/categories.ts'
+
+const FLAGS_HERE: readonly CommandFlag[] = ['loading', 'stale']
+const CATEGORIES_HERE: readonly Category[] = ['slow', 'connection']
+
+/** All keys that commands of this server name are read only. */
+const KEY_FLAG = 'RO'
+
+/** One element of COMMAND INFO; parts that a command does not have are empty. */
+function writeCommand(reply: ReplyWriter, command: Command): void {
+  const { spec } = command
+  reply.array(10)
+  reply.bulk(spec.name)
+  reply.integer(spec.arity)
+  const flags = FLAGS.filter((flag) => spec.flags.includes(flag))
+  reply.set(flags.length)
+  for (const flag of flags) reply.simple(flag)
+  const { first, last, step } = command.slots ?? NO_POSITIONS
+  reply.integer(first)
+  reply.integer(last)
+  reply.integer(step)
+  reply.set(spec.categories.length)
+  for (const category of spec.categories) reply.simple(`@${category}`)
+  const tips = commandTips(spec.name)
+  reply.set(tips.length)
+  for (const tip of tips) reply.bulk(tip)
+  writeKeySpecs(reply, command)
+  if (command.subcommands.size === 0) {
+    reply.set(0)
+    return
+  }
+  reply.array(command.subcommands.size)
+  for (const subcommand of command.subcommands.values()) writeCommand(reply, subcommand)
+}
+
+const NO_POSITIONS = { first: 0, last: 0, step: 0 }
+
+/** Commands on shard channels are routed like keys in a cluster, though their names are none. */
+function writeKeySpecs(reply: ReplyWriter, { spec, slots }: Command): void {
+  if (!slots) {
+    reply.set(0)
+    return
+  }
+  const { first, last, step } = slots
+  reply.set(1)
+  reply.map(3)
+  reply.bulk('flags')
+  reply.set(1)
+  reply.simple(spec.keys ? KEY_FLAG : 'not_key')
+  reply.bulk('begin_search')
+  reply.map(2)
+  reply.bulk('type')
+  reply.bulk('index')
+  reply.bulk('spec')
+  reply.map(1)
+  reply.bulk('index')
+  reply.integer(first)
+  reply.bulk('find_keys')
+  reply.map(2)
+  reply.bulk('type')
+  reply.bulk('range')
+  reply.bulk('spec')
+  reply.map(3)
+  reply.bulk('lastkey')
+  reply.integer(last < 0 ? last : last - first)
+  reply.bulk('keystep')
+  reply.integer(step)
+  reply.bulk('limit')
+  reply.integer(0)
+}
+
+function all({ reply, server }: CommandContext): void {
+  reply.array(server.table.size)
+  for (const command of server.table.commands()) writeCommand(reply, command)
+}
+
+const info: Handler = (context, request) => {
+  const { reply, server } = context
+  if (request.count === 2) {
+    all(context)
+    return
+  }
+  reply.array(request.count - 2)
+  for (let i = 2; i < request.count; i++) {
+    const command = server.table.named(request.text(i))
+    if (command) writeCommand(reply, command)
+    else reply.null()
+  }
+}
+
+const docs: Handler = ({ reply, server }, request) => {
+  const commands: Command[] = []
+  if (request.count === 2) commands.push(...server.table.commands())
+  for (let i = 2; i < request.count; i++) {
+    const command = server.table.named(request.text(i))
+    if (command) commands.push(command)
+  }
+  reply.map(commands.length)
+  for (const command of commands) writeDocs(reply, command)
+}
+
+function writeDocs(reply: ReplyWriter, command: Command): void {
+  const { spec, subcommands } = command
+  const fields: [string, string][] = [
+    ['summary', spec.summary],
+    ['since', spec.since],
+    ['group', spec.group],
+  ]
+  if (spec.complexity !== undefined) fields.push(['complexity', spec.complexity])
+  reply.bulk(spec.name)
+  reply.map(fields.length + (subcommands.size > 0 ? 1 : 0))
+  for (const [name, value] of fields) {
+    reply.bulk(name)
+    reply.utf8(value)
+  }
+  if (subcommands.size === 0) return
+  reply.bulk('subcommands')
+  reply.map(subcommands.size)
+  for (const subcommand of subcommands.values()) writeDocs(reply, subcommand)
+}
+
+const list: Handler = ({ reply, server }, request) => {
+  let wanted: (command: Command) => boolean = () => true
+  if (request.count === 5 && request.text(2).toLowerCase() === 'filterby') {
+    const filter = commandFilter(request.text(3), request.text(4))
+    if (!filter) {
+      reply.error(SYNTAX_ERROR)
+      return
+    }
+    wanted = filter
+  } else if (request.count !== 2) {
+    reply.error(SYNTAX_ERROR)
+    return
+  }
+  const names: string[] = []
+  for (const command of server.table.all()) if (wanted(command)) names.push(command.spec.name)
+  reply.array(names.length)
+  for (const name of names) reply.bulk(name)
+}
+
+function commandFilter(by: string, value: string): ((command: Command) => boolean) | undefined {
+  switch (by.toLowerCase()) {
+    case 'module':
+      return () => false
+    case 'aclcat': {
+      const category = value.toLowerCase()
+      return ({ spec }) => isCategory(category) && spec.categories.includes(category)
+    }
+    case 'pattern': {
+      const glob = compileGlob(value, { ignoreCase: true })
+      return ({ spec }) => glob.matches(spec.name)
+    }
+    default:
+      return undefined
+  }
+}
+
+/** COMMAND GETKEYS; with flags, COMMAND GETKEYSANDFLAGS. */
+function findKeys({ reply, server }: CommandContext, request: Request, withFlags: boolean): void {
+  const command = server.table.find(request, 2)
+  if (!command) {
+    reply.error('ERR Invalid command specified')
+    return
+  }
+  const inner = new Slice(request, 2)
+  const { keys } = command.spec
+  if (!keys) {
+    reply.error('ERR The command has no key arguments')
+  } else if (!command.accepts(inner.count)) {
+    reply.error('ERR Invalid number of arguments specified for command')
+  } else {
+    const end = keys.last < 0 ? inner.count + keys.last : keys.last
+    const found: Buffer[] = []
+    for (let i = keys.first; i <= end; i += keys.step) found.push(inner.bytes(i))
+    reply.array(found.length)
+    for (const key of found) {
+      if (withFlags) reply.array(2)
+      reply.bulk(key)
+      if (!withFlags) continue
+      reply.set(1)
+      reply.simple(KEY_FLAG)
+    }
+  }
+}
+
+const sub = subcommandsOf('command', {
+  flags: FLAGS_HERE,
+  categories: CATEGORIES_HERE,
+  group: 'server',
+  complexity: 'O(N) with N commands.',
+})
+
+/** COMMAND and its subcommands. */
+export const INTROSPECTION_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'command',
+    arity: -1,
+    flags: FLAGS_HERE,
+    categories: CATEGORIES_HERE,
+    group: 'server',
+    since: '2.8.13',
+    summary: 'Describes all commands.',
+    complexity: 'O(N) with N commands.',
+    handler: all,
+  },
+  sub('count', 2, '2.8.13', 'Counts the commands.', ({ reply, server }) => {
+    reply.integer(server.table.size)
+  }),
+  sub('docs', -2, '7.0.0', 'Says what commands are for.', docs),
+  sub('getkeys', -3, '2.8.13', 'Finds the keys in a command.', (context, request) => {
+    findKeys(context, request, false)
+  }),
+  sub('getkeysandflags', -3, '7.0.0', 'Finds the keys, and their use.', (context, request) => {
+    findKeys(context, request, true)
+  }),
+  sub('info', -2, '2.8.13', 'Describes commands.', info),
+  sub('list', -2, '7.0.0', 'Lists the names of commands.', list),
+  helpSpec('command', 'server', '5.0.0', CATEGORIES_HERE, [
+    ['(no subcommand)', 'Describes all commands.'],
+    ['COUNT', 'Counts the commands.'],
+    ['DOCS [<command-name> ...]', 'Says what commands are for, all or those named.'],
+    ['GETKEYS <full-command>', 'Finds the keys in a command.'],
+    ['GETKEYSANDFLAGS <full-command>', 'Finds the keys in a command, and what it does with them.'],
+    ['INFO [<command-name> ...]', 'Describes commands, all or those named.'],
+    [
+      'LIST [FILTERBY (MODULE <module-name>|ACLCAT <category>|PATTERN <pattern>)]',
+      'Lists the names of commands.',
+    ],
+  ]),
+]

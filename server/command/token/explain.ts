@@ -1,0 +1,121 @@
+import { EXPLANATION_FIELDS, type Explanation } from '../../token/explain/explain.ts'
+import { verdictOf, type Question } from '../../token/explain/question.ts'
+import type { Request } from '../../resp/request.ts'
+import type { ReplyWriter } from '../../resp/reply-writer.ts'
+import { ArgumentList } from '../../resp/request.ts'
+import type { CommandContext } from '../context.ts'
+import { arityError, subcommandArity } from '../error-texts.ts'
+import { parseInteger } from '../integers.ts'
+import { Slice } from '../request-slice.ts'
+import type { CommandSpec, Completion } from '../spec.ts'
+
+/** TOKEN EXPLAIN <jwt> | CLIENT <id> [<command> <arg>...]. */
+function explain(context: CommandContext, request: Request): void | Promise<Completion> {
+  const { reply, server } = context
+  if (!isAboutClient(request)) {
+    const question = questionAt(context, request, 3)
+    if (question === 'refused') return undefined
+    return server.explainer
+      .explainToken(request.text(2), question)
+      .then((explanation) => (later) => writeExplanation(later.reply, explanation))
+  }
+  if (request.count < 4) {
+    reply.error(subcommandArity(request))
+    return undefined
+  }
+  const id = parseInteger(request.text(3))
+  const client = id === undefined ? undefined : server.clients.get(id)
+  if (client === undefined) {
+    reply.error(id === undefined ? 'ERR Invalid client ID' : 'ERR No such client ID')
+    return undefined
+  }
+  const question = questionAt(context, request, 4)
+  if (question === 'refused') return undefined
+  const explanation = server.explainer.explainClient(client, question)
+  if (explanation === undefined) reply.error('ERR The client is not logged in with a token')
+  else writeExplanation(reply, explanation)
+  return undefined
+}
+
+/** TOKEN WHY <command> <channel>. */
+function why(context: CommandContext, request: Request): void {
+  const { client, reply, server } = context
+  const command = server.table.named(request.text(2))
+  if (command === undefined) {
+    reply.error(`ERR Command '${request.text(2).slice(0, 128)}' not found`)
+    return
+  }
+  const asked = ArgumentList.of(request.text(2), request.text(3))
+  const { channels, keys } = command.spec
+  const question = { entry: command.acl, request: asked, channels, keys }
+  reply.bulk(verdictOf(client.identity, client.overlay, question))
+}
+
+function isAboutClient(request: Request): boolean {
+  return request.count > 2 && request.text(2).toLowerCase() === 'client'
+}
+
+/** The command that stands in a request from a position on; undefined if there is none. Errors are written. */
+function questionAt(
+  { reply, server }: CommandContext,
+  request: Request,
+  at: number,
+): Question | 'refused' | undefined {
+  if (request.count <= at) return undefined
+  // What waits for the answer must not look into bytes that are gone.
+  const inner = new Slice(request, at).detach()
+  const command = server.table.find(inner)
+  if (command === undefined) {
+    reply.error(`ERR Command '${inner.text(0).slice(0, 128)}' not found`)
+    return 'refused'
+  }
+  const { channels, keys, name } = command.spec
+  const least = channels === undefined || channels.kind === 'none' ? 1 : channels.first + 1
+  if (inner.count < least) {
+    reply.error(arityError(name))
+    return 'refused'
+  }
+  return { entry: command.acl, request: inner, channels, keys }
+}
+
+function writeExplanation(reply: ReplyWriter, explanation: Explanation): void {
+  reply.map(EXPLANATION_FIELDS.length + 1)
+  reply.bulk('allowed')
+  reply.integer(explanation.allowed ? 1 : 0)
+  for (const field of EXPLANATION_FIELDS) {
+    const value = explanation[field]
+    reply.bulk(field)
+    if (value === undefined) reply.null()
+    else reply.bulk(value)
+  }
+}
+
+/** TOKEN EXPLAIN and TOKEN WHY; they stand behind the container `token`. */
+export const TOKEN_EXPLAIN_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'token|explain',
+    arity: -3,
+    flags: ['admin', 'noscript', 'loading', 'stale'],
+    categories: ['admin', 'slow', 'dangerous'],
+    group: 'server',
+    since: '0.1.0',
+    summary: 'Says what a token or a token session may do, and why.',
+    complexity: 'O(N) with N the number of patterns that the token grants.',
+    refuseInMulti: (_context, request) =>
+      isAboutClient(request) ? undefined : 'ERR EXPLAIN of a token is not allowed inside MULTI',
+    isSecret: (request, index) => index === 2 && !isAboutClient(request),
+    handler: explain,
+  },
+  {
+    name: 'token|why',
+    arity: 4,
+    flags: ['noscript', 'loading', 'stale', 'fast'],
+    categories: ['fast', 'connection'],
+    group: 'connection',
+    since: '0.1.0',
+    summary:
+      'Says whether this connection may run a command on a channel, and if not, what refuses it.',
+    complexity: 'O(N) with N the number of patterns that the user has.',
+    handler: why,
+  },
+]

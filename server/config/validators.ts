@@ -1,0 +1,64 @@
+import { isIP } from 'node:net'
+import { issuersOf } from './issuers.ts'
+import type { Settings } from './settings.ts'
+import type { Config } from './store.ts'
+
+/** Refusals that concern several directives; they hold at start and at every CONFIG SET. */
+export function addValidators(config: Config): void {
+  config.addValidator(
+    ['acl-pubsub-default', 'http-bind', 'http-port', 'allow-public-allchannels'],
+    (settings) => {
+      if (!servesTheWorld(settings) || settings.boolean('allow-public-allchannels'))
+        return undefined
+      if (settings.choice('acl-pubsub-default') !== 'allchannels') return undefined
+      return (
+        'with acl-pubsub-default allchannels every token without channels may subscribe to all of them, and http-bind ' +
+        'listens beyond loopback; set acl-pubsub-default resetchannels, or allow-public-allchannels yes'
+      )
+    },
+  )
+  config.addValidator(['http-bind', 'jwt-issuer', 'ws-allowed-origins'], (settings) => {
+    if (!servesTheWorld(settings)) return undefined
+    if (issuersOf(settings).length === 0) {
+      return 'http-bind listens beyond loopback without a token issuer; set jwt-issuer, jwt-audience and a key source'
+    }
+    if (settings.list('ws-allowed-origins').length > 0) return undefined
+    return (
+      'http-bind listens beyond loopback without ws-allowed-origins; name the origins of your pages, as in ' +
+      'ws-allowed-origins https://app.example.com'
+    )
+  })
+  config.addValidator(['ws-token-cookie', 'ws-allowed-origins'], (settings) => {
+    if (settings.text('ws-token-cookie') === '') return undefined
+    const origins = settings.list('ws-allowed-origins')
+    if (origins.length > 0 && !origins.includes('*')) return undefined
+    return (
+      'a cookie is sent by every page that opens a WebSocket here, so ws-token-cookie needs ws-allowed-origins ' +
+      'with the exact origins of your pages, and without *'
+    )
+  })
+  config.addValidator(['aclfile', 'user'], (settings) => {
+    if (settings.text('aclfile') === '' || settings.lines('user').length === 0) return undefined
+    return 'users are either in an aclfile or in user lines, not in both; move the user lines to the aclfile'
+  })
+  config.addValidator(['tls-port', 'http-tls', 'tls-cert-file', 'tls-key-file'], (settings) => {
+    if (settings.integer('tls-port') === 0 && !settings.boolean('http-tls')) return undefined
+    if (settings.text('tls-cert-file') !== '' && settings.text('tls-key-file') !== '') {
+      return undefined
+    }
+    return 'TLS needs tls-cert-file and tls-key-file'
+  })
+}
+
+/** Whether browsers beyond this machine can reach the public listener. */
+function servesTheWorld(settings: Settings): boolean {
+  if (settings.integer('http-port') === 0) return false
+  return settings.list('http-bind').some((address) => !isLoopback(address.replace(/^-/, '')))
+}
+
+/** Whether an address to listen on is this machine's own. */
+export function isLoopback(address: string): boolean {
+  const plain = address.replace(/^::ffff:/i, '')
+  if (plain === 'localhost' || plain === '::1') return true
+  return isIP(plain) === 4 && plain.startsWith('127.')
+}

@@ -1,0 +1,272 @@
+import { compileGlob } from '../../../shared/glob.ts'
+import type { CommandCatalog } from '../../acl/catalog.ts'
+import type { PubsubDefault } from '../../acl/selector-draft.ts'
+import type { ChannelRule, Selector, User } from '../../acl/user.ts'
+import type { ClaimedGrant } from '../verify/claims.ts'
+import { ContentPool } from './content-pool.ts'
+import { issuerName, mayNameRole, tokenUserName } from '../verify/issuer.ts'
+import type { PlaceholderValues } from './placeholders.ts'
+import { TokenFault } from '../verify/refusal.ts'
+import { PatternBudget, RoleSelectors } from './role-selectors.ts'
+import type { RoleAlternative } from './role-selectors.ts'
+import type { JsonObject } from '../text.ts'
+import { CommandSets, PUBLISH_RULES, SUBSCRIBE_RULES } from './token-commands.ts'
+import type { VerifiedToken } from '../verify/verify.ts'
+
+/**
+ * What one session may do by its token. Names are byte strings.
+ *
+ * Order of precedence at a check: {@link isDenied} refuses before all; then the ceiling, if there is one; then any
+ * selector of `user` that allows; then nothing.
+ */
+export interface CompiledGrant {
+  /** `jwt:<sub>`, or `jwt@<alias>:<sub>`. */
+  readonly userName: string
+  /** On, without password. The selectors are shared by all sessions of the same grants: compare them by identity. */
+  readonly user: User
+  /** Names of the roles it asks for, without `role:`, whether or not they exist. */
+  readonly roles: readonly string[]
+  /** Wins over every allow, see {@link isDenied}. */
+  readonly deny: readonly ChannelRule[]
+  /** Messages for its patterns must be checked with {@link isDenied} one by one. */
+  readonly filters: boolean
+  readonly group: string | undefined
+  readonly sub: string
+  readonly iss: string
+  /** `undefined` for the default issuer. */
+  readonly issuerAlias: string | undefined
+  /** Name of the ACL user that bounds the issuer; empty is none. See {@link GrantCompiler.ceilingsOf}. */
+  readonly issuerCeiling: string
+  readonly jti: string | undefined
+  readonly kid: string | undefined
+  /** The key that verified the token, see {@link sessionKeyId}. */
+  readonly keyId: string
+  /** ms since 1970; 0 for a token without `iat`. */
+  readonly issuedAtMs: number
+  /** ms since 1970. */
+  readonly expiresAtMs: number
+  /** What it was compiled from. */
+  readonly token: VerifiedToken
+}
+
+/** What grants are compiled with. */
+export interface GrantParts {
+  readonly catalog: CommandCatalog
+  /** Finds a stored user (byte string): a role `role:<name>`, a ceiling. */
+  readonly findUser: (userName: string) => User | undefined
+  /** The directive `acl-pubsub-default`, as it is now. */
+  readonly pubsubDefault: () => PubsubDefault
+  /** The directive `placeholder-separators`, as bytes. */
+  readonly separators: string
+}
+
+/** A selector that a token has besides the commands that every token has, and where it comes from. */
+export interface SourcedSelector {
+  readonly selector: Selector
+  /** `role`: of the role named; `claim`: of the token's own lists; `default`: of `acl-pubsub-default`. */
+  readonly source: 'role' | 'claim' | 'default'
+  /** Without `role:`. */
+  readonly role: string | undefined
+}
+
+/** The id under which a session's key is known: one key that two issuers share is two keys. */
+export function sessionKeyId(alias: string | undefined, keyId: string): string {
+  return alias === undefined ? keyId : `${alias}:${keyId}`
+}
+
+/** Tells whether the `deny` list of a grant takes a channel away, whatever allows it. */
+export function isDenied(grant: Pick<CompiledGrant, 'deny'>, channel: string): boolean {
+  // As a glob `*` leaves the empty channel out; as a list entry it means every channel, as in an allow.
+  return grant.deny.some(({ pattern, glob }) => pattern === '*' || glob.matches(channel))
+}
+
+/** Compiles verified tokens into ACL users. */
+export class GrantCompiler {
+  readonly #parts: GrantParts
+  readonly #commands: CommandSets
+  readonly #root: Selector
+  readonly #nothing: Selector
+  readonly #roles: RoleSelectors
+  readonly #selectors = new ContentPool<Selector>()
+  readonly #lists = new ContentPool<readonly Selector[]>()
+  readonly #denials = new ContentPool<readonly ChannelRule[]>()
+  readonly #ids = new WeakMap<Selector, number>()
+  #nextId = 0
+
+  constructor(parts: GrantParts) {
+    this.#parts = parts
+    this.#commands = new CommandSets(parts.catalog)
+    this.#root = this.#commands.root()
+    this.#nothing = this.#commands.of([])
+    this.#roles = new RoleSelectors(this.#commands)
+  }
+
+  /**
+   * Compiles a token as it logs in.
+   *
+   * @throws TokenFault if its placeholders make more than 256 patterns, those of its lists included.
+   */
+  compile(token: VerifiedToken): CompiledGrant {
+    const { selectors, exceeded } = this.#selectorsOf(token)
+    if (exceeded) throw new TokenFault('its roles expand to more than 256 channel patterns')
+    const { claimed, issuer } = token
+    const userName = tokenUserName(issuer.alias, token.sub)
+    return {
+      userName,
+      user: { name: userName, enabled: true, noPassword: false, passwords: [], selectors },
+      roles: claimed.roles ?? [],
+      deny: this.#denyOf(claimed),
+      filters: claimed.deny.length > 0,
+      group: claimed.group,
+      sub: token.sub,
+      iss: issuerName(issuer),
+      issuerAlias: issuer.alias,
+      issuerCeiling: issuer.ceiling,
+      jti: token.jti,
+      kid: token.kid,
+      keyId: sessionKeyId(issuer.alias, token.keyId),
+      issuedAtMs: token.issuedAtMs,
+      expiresAtMs: token.expiresAtMs,
+      token,
+    }
+  }
+
+  /**
+   * Compiles the grant of a live session again, after a role was edited or deleted, or its issuer was changed.
+   *
+   * A token without roles and lists keeps what `acl-pubsub-default` meant when it logged in. A session is not ended for too
+   * many patterns; those that do not fit vanish.
+   *
+   * @param token The session's token as its issuer's settings of now have it. What it claims is the same.
+   * @returns The same object if nothing has changed for this session.
+   */
+  recompile(grant: CompiledGrant, token: VerifiedToken = grant.token): CompiledGrant {
+    const isNew = token !== grant.token
+    if (!isNew && grant.roles.length === 0) return grant
+    const { selectors } = isSilent(token.claimed) ? grant.user : this.#selectorsOf(token)
+    if (!isNew && selectors === grant.user.selectors) return grant
+    const user = selectors === grant.user.selectors ? grant.user : { ...grant.user, selectors }
+    return { ...grant, user, issuerCeiling: token.issuer.ceiling, token }
+  }
+
+  /**
+   * The stored users that bound a grant: its own ceiling, and that of its issuer. Where the issuer's does not exist, one that is
+   * off and allows nothing stands for it: a bound that is missing must not be read as none.
+   */
+  ceilingsOf({ userName, issuerCeiling }: CompiledGrant): readonly User[] {
+    const ceilings: User[] = []
+    const own = this.#parts.findUser(userName)
+    if (own !== undefined) ceilings.push(own)
+    if (issuerCeiling !== '') {
+      ceilings.push(this.#parts.findUser(issuerCeiling) ?? this.#missing(issuerCeiling))
+    }
+    return ceilings
+  }
+
+  #missing(name: string): User {
+    return { name, enabled: false, noPassword: false, passwords: [], selectors: [this.#nothing] }
+  }
+
+  /** Where each selector of a token's user comes from, behind the first, which every token has. */
+  sourcesOf(token: VerifiedToken): readonly SourcedSelector[] {
+    return this.#alternatives(token, new PatternBudget(countPatterns(token.claimed))).map(
+      ({ alternative, source, role }) => ({ selector: this.#selector(alternative), source, role }),
+    )
+  }
+
+  #selectorsOf(token: VerifiedToken): { selectors: readonly Selector[]; exceeded: boolean } {
+    const budget = new PatternBudget(countPatterns(token.claimed))
+    const alternatives = this.#alternatives(token, budget)
+    const all = [this.#root, ...alternatives.map(({ alternative }) => this.#selector(alternative))]
+    const selectors = this.#lists.get(all.map((one) => this.#idOf(one)).join(' '), () => all)
+    return { selectors, exceeded: budget.exceeded }
+  }
+
+  #alternatives(token: VerifiedToken, budget: PatternBudget): readonly SourcedAlternative[] {
+    const { claimed } = token
+    const own = [
+      ...listAlternative(SUBSCRIBE_RULES, claimed.subscribe, claimed.channels),
+      ...listAlternative(PUBLISH_RULES, claimed.publish, claimed.channels),
+    ]
+    const alternatives: SourcedAlternative[] = [
+      ...this.#roleAlternatives(token, budget),
+      ...own.map((alternative) => ({ alternative, source: 'claim', role: undefined }) as const),
+    ]
+    if (isSilent(claimed) && this.#parts.pubsubDefault() === 'allchannels') {
+      const alternative = { rules: SUBSCRIBE_RULES, allChannels: true, patterns: [] }
+      alternatives.push({ alternative, source: 'default', role: undefined })
+    }
+    return alternatives
+  }
+
+  #roleAlternatives(token: VerifiedToken, budget: PatternBudget): readonly SourcedAlternative[] {
+    let payload: JsonObject | undefined
+    const values: PlaceholderValues = {
+      sub: token.sub,
+      iss: issuerName(token.issuer),
+      payload: () => (payload ??= JSON.parse(token.payload) as JsonObject),
+      separators: this.#parts.separators,
+    }
+    return [...new Set(token.claimed.roles)].flatMap((name) => {
+      if (!mayNameRole(token.issuer, name)) return []
+      const role = this.#parts.findUser(`role:${name}`)
+      const alternatives = role === undefined ? [] : this.#roles.of(role, values, budget)
+      return alternatives.map(
+        (alternative) => ({ alternative, source: 'role', role: name }) as const,
+      )
+    })
+  }
+
+  #selector({ rules, allChannels, patterns }: RoleAlternative): Selector {
+    const channels = allChannels ? [] : patterns
+    const content = [rules.join(' '), allChannels ? '1' : '0', ...channels].join('\n')
+    return this.#selectors.get(content, () => ({
+      ...this.#commands.of(rules),
+      allChannels,
+      channels: channels.map(channelRule),
+    }))
+  }
+
+  #denyOf({ deny }: ClaimedGrant): readonly ChannelRule[] {
+    return this.#denials.get(deny.join('\n'), () => [...new Set(deny)].map(channelRule))
+  }
+
+  #idOf(selector: Selector): number {
+    let id = this.#ids.get(selector)
+    if (id === undefined) this.#ids.set(selector, (id = this.#nextId++))
+    return id
+  }
+}
+
+interface SourcedAlternative extends Pick<SourcedSelector, 'source' | 'role'> {
+  readonly alternative: RoleAlternative
+}
+
+function channelRule(pattern: string): ChannelRule {
+  return { pattern, glob: compileGlob(pattern) }
+}
+
+/** Nothing in the token says which channels it is for, so that `acl-pubsub-default` says it. */
+function isSilent({ roles, channels, subscribe, publish }: ClaimedGrant): boolean {
+  return (
+    roles === undefined &&
+    channels === undefined &&
+    subscribe === undefined &&
+    publish === undefined
+  )
+}
+
+function countPatterns({ channels, subscribe, publish, deny }: ClaimedGrant): number {
+  return [channels, subscribe, publish, deny].reduce((sum, list) => sum + (list?.length ?? 0), 0)
+}
+
+/** The alternative of one direction; absent if the token has neither of its lists. */
+function listAlternative(
+  rules: readonly string[],
+  own: readonly string[] | undefined,
+  both: readonly string[] | undefined,
+): readonly RoleAlternative[] {
+  if (own === undefined && both === undefined) return []
+  const patterns = [...new Set([...(own ?? []), ...(both ?? [])])]
+  return [{ rules, allChannels: patterns.includes('*'), patterns }]
+}

@@ -1,0 +1,191 @@
+import { escapeGlob } from '../../../shared/glob.ts'
+import { MAX_PATTERN_BYTES, MAX_PATTERNS } from '../verify/claims.ts'
+import { fromByteString, lookUp, plainName } from '../text.ts'
+import type { JsonObject } from '../text.ts'
+
+/** Where the value of a placeholder comes from. */
+type Placeholder =
+  | { readonly kind: 'sub' }
+  | { readonly kind: 'iss' }
+  /** `each`: the value is an array, and every element makes a pattern. */
+  | { readonly kind: 'claim'; readonly path: string; readonly each: boolean }
+
+/** A pattern of a role, taken apart: literal byte strings (braces resolved) and placeholders. */
+export type RolePattern = readonly (string | Placeholder)[]
+
+/** What placeholders are filled from. */
+export interface PlaceholderValues {
+  /** Byte string. */
+  readonly sub: string
+  /** Byte string. */
+  readonly iss: string
+  /** The token's payload; called only if a placeholder needs it. */
+  readonly payload: () => JsonObject
+  /** Characters (bytes) that no value may hold. */
+  readonly separators: string
+}
+
+/** Stands for a placeholder among single bytes. */
+const PLACEHOLDER_UNIT = '{}'
+
+/**
+ * Checks a channel pattern of a role when the role is stored.
+ *
+ * @param pattern Byte string, without the `&`.
+ * @returns A sentence that says what is wrong, or `undefined`.
+ */
+export function validateRolePattern(pattern: string): string | undefined {
+  const parsed = parseRolePattern(pattern)
+  return typeof parsed === 'string' ? parsed : undefined
+}
+
+/** The text of a pattern that is the same for every token; `undefined` for one with placeholders. */
+export function fixedText(pattern: RolePattern): string | undefined {
+  let text = ''
+  for (const part of pattern) {
+    if (typeof part !== 'string') return undefined
+    text += part
+  }
+  return text
+}
+
+/**
+ * Takes a pattern of a role apart: `{sub}`, `{iss}`, `{claim.<path>}`, `{claim.<path>[]}`, and `{{` `}}` for braces.
+ *
+ * @returns The parts, or a sentence that says what is wrong.
+ */
+export function parseRolePattern(pattern: string): RolePattern | string {
+  const parts: (string | Placeholder)[] = []
+  let literal = ''
+  let at = 0
+  while (at < pattern.length) {
+    const char = pattern[at] as string
+    if (char !== '{' && char !== '}') {
+      literal += char
+      at++
+    } else if (pattern[at + 1] === char) {
+      literal += char
+      at += 2
+    } else if (char === '}') {
+      return "a '}' stands alone; a literal brace is written '}}'"
+    } else {
+      const end = pattern.indexOf('}', at)
+      const placeholder = end < 0 ? undefined : readPlaceholder(pattern.slice(at + 1, end))
+      if (placeholder === undefined) {
+        return "unknown placeholder; use {sub}, {iss}, {claim.<path>} or {claim.<path>[]}, and '{{' for a literal brace"
+      }
+      if (literal !== '') parts.push(literal)
+      parts.push(placeholder)
+      literal = ''
+      at = end + 1
+    }
+  }
+  if (literal !== '' || parts.length === 0) parts.push(literal)
+  return misplaced(parts) ?? parts
+}
+
+/**
+ * Fills the placeholders of a pattern for one token. A pattern without any is not meant, see {@link fixedText}.
+ *
+ * Values are escaped, so that they match themselves and nothing else. A pattern vanishes where a value is missing,
+ * empty, not a string, holds a separator, white space or a control, or makes the pattern longer than 256 bytes.
+ *
+ * @returns The patterns as byte strings, none if it vanished, or `undefined` if there would be more than 256.
+ */
+export function expandRolePattern(
+  pattern: RolePattern,
+  values: PlaceholderValues,
+): readonly string[] | undefined {
+  const choices = pattern.map((part) =>
+    typeof part === 'string' ? [part] : valuesOf(part, values),
+  )
+  if (choices.some((choice) => choice.length === 0)) return []
+  let count = 1
+  for (const choice of choices) {
+    count *= choice.length
+    if (count > MAX_PATTERNS) return undefined
+  }
+  let patterns = ['']
+  for (const choice of choices) {
+    patterns = patterns.flatMap((head) => choice.map((tail) => head + tail))
+  }
+  return patterns.filter((one) => one.length <= MAX_PATTERN_BYTES)
+}
+
+function readPlaceholder(text: string): Placeholder | undefined {
+  if (text === 'sub' || text === 'iss') return { kind: text }
+  if (!text.startsWith('claim.')) return undefined
+  const each = text.endsWith('[]')
+  const path = fromByteString(text.slice('claim.'.length, each ? -2 : undefined))
+  const isPath = path !== '' && !/[{}[\]]/.test(path) && !path.split('.').includes('')
+  return isPath ? { kind: 'claim', path, each } : undefined
+}
+
+/** The escaped values of a placeholder that are fit to use. */
+function valuesOf(placeholder: Placeholder, values: PlaceholderValues): readonly string[] {
+  const found =
+    placeholder.kind === 'claim'
+      ? claimValues(placeholder, values.payload())
+      : [values[placeholder.kind]]
+  return found
+    .filter((value) => value !== '' && !holdsAny(value, values.separators))
+    .map(escapeGlob)
+}
+
+function holdsAny(value: string, bytes: string): boolean {
+  for (let at = 0; at < value.length; at++) if (bytes.includes(value.charAt(at))) return true
+  return false
+}
+
+function claimValues(
+  { path, each }: { readonly path: string; readonly each: boolean },
+  payload: JsonObject,
+): readonly string[] {
+  const found = lookUp(payload, path)
+  if (found === undefined || found === 'broken') return []
+  if (each !== Array.isArray(found.value)) return []
+  const candidates = each ? (found.value as readonly unknown[]) : [found.value]
+  return candidates
+    .map((value) => plainName(value, MAX_PATTERN_BYTES))
+    .filter((value) => value !== undefined)
+}
+
+/**
+ * Finds a placeholder inside `[...]` or after a backslash, where escaping would not keep a value to itself.
+ *
+ * Classes are followed exactly as the matcher reads them: a range takes any byte as its end, `]` included.
+ */
+function misplaced(parts: RolePattern): string | undefined {
+  const units = parts.flatMap((part): string[] =>
+    typeof part === 'string' ? part.split('') : [PLACEHOLDER_UNIT],
+  )
+  const isPlaceholder = (at: number): boolean => units[at] === PLACEHOLDER_UNIT
+  let at = 0
+  while (at < units.length) {
+    if (units[at] === '\\') {
+      if (isPlaceholder(at + 1)) return 'a placeholder cannot stand after a backslash'
+      at += 2
+    } else if (units[at] === '[') {
+      const end = endOfClass(units, at + 1)
+      for (let inside = at; inside < end; inside++) {
+        if (isPlaceholder(inside)) return 'a placeholder cannot stand inside [...]'
+      }
+      at = end
+    } else {
+      at++
+    }
+  }
+  return undefined
+}
+
+/** Index behind the class whose first member is at `at`, or the end of the pattern for one that is not closed. */
+function endOfClass(units: readonly string[], at: number): number {
+  if (units[at] === '^') at++
+  while (at < units.length) {
+    if (units[at] === '\\' && units.length - at >= 2) at += 2
+    else if (units[at] === ']') return at + 1
+    else if (units.length - at >= 3 && units[at + 1] === '-') at += 3
+    else at++
+  }
+  return at
+}

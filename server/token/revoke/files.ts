@@ -1,0 +1,45 @@
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/store.ts'
+import type { Logger } from '../../log.ts'
+import { AuditLog } from './audit.ts'
+import { RevocationStore } from './store.ts'
+import { TokenLogFile } from './log-file.ts'
+
+/** What is kept of revocations on disk. */
+export interface Revocations {
+  readonly store: RevocationStore
+  readonly audit: AuditLog
+  /**
+   * Reads what is in force.
+   *
+   * @param mustBeWritable Tokens can log in.
+   * @throws RespcastError `ERR_DATA_DIR`: a file cannot be used.
+   */
+  open(mustBeWritable: boolean): Promise<void>
+}
+
+/** Builds the files of revocations in `dir`; none is touched before they are opened. */
+export function createRevocations(config: Config, clock: Clock, log: Logger): Revocations {
+  const path = config.path('token-log-file')
+  const store = new RevocationStore({
+    clock,
+    ...(path === '' ? {} : { log: (live) => new TokenLogFile({ path, live }) }),
+    onDurable: (isDurable, error) => {
+      if (isDurable) log.info({ path }, 'revocations are durable again')
+      else log.error({ err: error, path }, 'revocations are in force but not durable')
+    },
+  })
+  const audit = new AuditLog({
+    path: config.path('token-audit-file'),
+    maxBytes: () => config.memory('token-audit-max'),
+  })
+  return {
+    store,
+    audit,
+    open: async (mustBeWritable) => {
+      await store.open(mustBeWritable)
+      if (mustBeWritable) await audit.open()
+      if (store.size > 0) log.info({ revocations: store.size }, 'revocations in force')
+    },
+  }
+}

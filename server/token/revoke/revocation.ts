@@ -1,0 +1,129 @@
+import type { CompiledGrant } from '../grant/grants.ts'
+
+/** What a revocation names tokens by. */
+export const REVOCATION_KINDS = [
+  'jti',
+  'sub',
+  'group',
+  'role',
+  'kid',
+  'issuer',
+  'all',
+  'channel',
+] as const
+
+/** One of {@link REVOCATION_KINDS}. */
+export type RevocationKind = (typeof REVOCATION_KINDS)[number]
+
+/** The kinds that name tokens, and not channels. */
+export type IdentityKind = Exclude<RevocationKind, 'channel'>
+
+/** Whose sessions lose a channel: `FOR SUB`, `FOR ROLE`, `FOR GROUP`. */
+export interface RevocationScope {
+  readonly kind: 'sub' | 'role' | 'group'
+  /** Byte string. */
+  readonly name: string
+}
+
+/** A revocation as it is asked for (TOKEN REVOKE). Times are milliseconds since 1970, names byte strings. */
+export interface RevocationOrder {
+  readonly kind: RevocationKind
+  /** The id, subject, group, role (without `role:`), key id, alias of an issuer, or channel pattern; empty for `all`. */
+  readonly target: string
+  /** FROM: the label of an issuer, see {@link issuerLabel}. */
+  readonly issuer: string | undefined
+  readonly scope: RevocationScope | undefined
+  readonly only: 'subscribe' | 'publish' | undefined
+  /** Tokens issued at or before this are refused; undefined where `iat` is not looked at (JTI, KID, HARD, CHANNEL). */
+  readonly beforeMs: number | undefined
+  readonly hard: boolean
+  /** Undefined for PERSIST. */
+  readonly expiresAtMs: number | undefined
+  /** For the audit log. */
+  readonly reason: string
+  /** For the clients that it hits; empty for the usual words. */
+  readonly message: string
+}
+
+/** A revocation in force. */
+export interface Revocation extends RevocationOrder {
+  /** Unique in one log, also across restarts. */
+  readonly id: number
+  /** The user who made it. */
+  readonly by: string
+  readonly atMs: number
+  /** Live sessions that it hit when it was made. */
+  readonly hit: number
+}
+
+/** What of a session revocations look at. */
+export type RevocationSubject = Pick<
+  CompiledGrant,
+  'sub' | 'jti' | 'group' | 'roles' | 'kid' | 'issuerAlias' | 'issuedAtMs'
+>
+
+/** Most revocations in force at one time; a further one is refused. */
+export const MAX_REVOCATIONS = 250_000
+
+/** How FROM and ISSUER name an issuer: its alias, or `default`. */
+export function issuerLabel(alias: string | undefined): string {
+  return alias ?? 'default'
+}
+
+/** The names under which a session is found by each kind of revocation. */
+export function namesOf(subject: RevocationSubject): readonly (readonly [IdentityKind, string])[] {
+  const { sub, jti, group, roles, kid, issuerAlias } = subject
+  const names: (readonly [IdentityKind, string])[] = [['sub', sub]]
+  if (jti !== undefined) names.push(['jti', jti])
+  if (group !== undefined) names.push(['group', group])
+  if (kid !== undefined) names.push(['kid', kid])
+  for (const role of new Set(roles)) names.push(['role', role])
+  names.push(['issuer', issuerLabel(issuerAlias)], ['all', ''])
+  return names
+}
+
+/** Whether a session is of the issuer that FROM names, if there is one. */
+export function isFrom(order: RevocationOrder, { issuerAlias }: RevocationSubject): boolean {
+  return order.issuer === undefined || order.issuer === issuerLabel(issuerAlias)
+}
+
+/** Whether an order names a token, its `iat` left out. */
+export function isNamed(order: RevocationOrder, subject: RevocationSubject): boolean {
+  const { kind, target } = order
+  return (
+    isFrom(order, subject) &&
+    namesOf(subject).some(([each, name]) => each === kind && name === target)
+  )
+}
+
+/** Whether a session is one of those that lose a channel (FOR, FROM). */
+export function isInScope(order: RevocationOrder, subject: RevocationSubject): boolean {
+  if (!isFrom(order, subject)) return false
+  const { scope } = order
+  if (scope === undefined) return true
+  if (scope.kind === 'role') return subject.roles.includes(scope.name)
+  return subject[scope.kind] === scope.name
+}
+
+/** Whether a revocation that names a token also covers when it was issued. */
+export function coversIssueTime(order: RevocationOrder, issuedAtMs: number): boolean {
+  return order.beforeMs === undefined || issuedAtMs <= order.beforeMs
+}
+
+/**
+ * How long a client should wait before a new token can be good, in ms: past BEFORE, counted in the whole seconds in which
+ * `iat` is given. Undefined where waiting plays no part.
+ */
+export function retryAfterMs(
+  { beforeMs, hard }: RevocationOrder,
+  nowMs: number,
+): number | undefined {
+  if (beforeMs === undefined || hard) return undefined
+  return Math.max(0, Math.ceil((Math.floor(beforeMs / 1000) + 1) * 1000 - nowMs))
+}
+
+/** What the clients that a revocation hits are told. */
+export function messageOf({ kind, message }: RevocationOrder): string {
+  if (message !== '') return message
+  return kind === 'channel' ? 'channel revoked' : 'token revoked'
+}

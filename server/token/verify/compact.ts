@@ -1,0 +1,92 @@
+import { MAX_TOKEN_BYTES, TokenFault } from './refusal.ts'
+import { isJsonObject, toByteString } from '../text.ts'
+import type { JsonObject } from '../text.ts'
+
+/** Longest `kid` that is looked up, in bytes. */
+const MAX_KID_BYTES = 128
+
+/** Media types of tokens that log in; a token that says it is something else was not made for this (RFC 8725 section 3.11). */
+const TYPES: readonly string[] = ['jwt', 'at+jwt']
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Takes the compact form of a signed token apart (RFC 7515 section 7.1). Lengths come before any decoding.
+ *
+ * @returns Header and payload, neither of them verified.
+ * @throws TokenFault
+ */
+export function decodeCompact(token: string): [header: JsonObject, payload: JsonObject] {
+  if (token.length > MAX_TOKEN_BYTES) throw new TokenFault(`longer than ${MAX_TOKEN_BYTES} bytes`)
+  const parts = token.split('.', 6)
+  if (parts.length === 5) throw new TokenFault('encrypted (JWE); only signed tokens are accepted')
+  const [header, payload, signature] = parts
+  if (parts.length !== 3 || !header || !payload || !signature) {
+    throw new TokenFault('not three parts with dots between them')
+  }
+  decodePart(signature, 'signature')
+  return [decodeObject(header, 'header'), decodeObject(payload, 'payload')]
+}
+
+/** Decodes base64url without padding, in its one canonical spelling (RFC 7515 section 2, RFC 4648 section 3.5). */
+function decodePart(part: string, name: string): Buffer {
+  const bytes = Buffer.from(part, 'base64url')
+  if (bytes.toString('base64url') !== part) throw new TokenFault(`the ${name} is not base64url`)
+  return bytes
+}
+
+/**
+ * Decodes one part of a token to a JSON object.
+ *
+ * @param name Which part, for the fault.
+ * @throws TokenFault
+ */
+export function decodeObject(part: string, name: string): JsonObject {
+  return parseObject(decodePart(part, name), name)
+}
+
+/**
+ * Parses a JSON object; bytes that are not UTF-8 must not turn into other names.
+ *
+ * @param name What it is, for the fault.
+ * @throws TokenFault
+ */
+export function parseObject(bytes: Uint8Array, name: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(UTF8.decode(bytes))
+  } catch {
+    throw new TokenFault(`the ${name} is not JSON in UTF-8`)
+  }
+  if (!isJsonObject(value)) throw new TokenFault(`the ${name} is not an object`)
+  return value
+}
+
+/**
+ * Reads the header. `jku`, `x5u`, `jwk` and `x5c` are not looked at: keys never come from a token.
+ *
+ * @throws TokenFault for a header that asks for more than a plain signed token (`crit`, `b64`, encryption, nesting).
+ */
+export function readHeader(header: JsonObject): { alg: string; kid: string | undefined } {
+  const own = (name: string): unknown => (Object.hasOwn(header, name) ? header[name] : undefined)
+  const alg = own('alg')
+  if (typeof alg !== 'string') throw new TokenFault('the header names no algorithm')
+  for (const name of ['crit', 'b64', 'enc', 'zip']) {
+    if (own(name) !== undefined) throw new TokenFault(`'${name}' in the header is not accepted`)
+  }
+  const typ = own('typ') === undefined ? 'jwt' : mediaType(own('typ'))
+  if (typ === undefined || !TYPES.includes(typ)) throw new TokenFault("its 'typ' is another one")
+  if (own('cty') !== undefined) throw new TokenFault('nested tokens are not accepted')
+
+  const kid = own('kid')
+  if (kid === undefined) return { alg, kid }
+  if (typeof kid !== 'string' || toByteString(kid).length > MAX_KID_BYTES) {
+    throw new TokenFault(`'kid' is not a string of at most ${MAX_KID_BYTES} bytes`)
+  }
+  return { alg, kid }
+}
+
+/** The lower-case media type without its `application/` (RFC 7515 section 4.1.9). */
+function mediaType(typ: unknown): string | undefined {
+  return typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : undefined
+}

@@ -1,0 +1,228 @@
+import { compileGlob } from '../../../shared/glob.ts'
+import type { Glob } from '../../../shared/glob.ts'
+import { KEY_PAIR_ALGORITHMS, SECRET_ALGORITHMS } from './algorithms.ts'
+import { toByteString } from '../text.ts'
+
+/** The shortest secret accepted, in bytes. */
+export const MIN_SECRET_BYTES = 32
+
+/** A secret, or the file that holds it, which still verifies while its successor is rolled out. */
+export type PreviousSecret = ({ readonly secret: Uint8Array } | { readonly path: string }) & {
+  /** Wall clock, ms since 1970: from then on it verifies nothing. */
+  readonly validUntilMs: number
+}
+
+/** Where the keys of an issuer come from. */
+export type KeySource =
+  | { readonly kind: 'secret'; readonly secret: Uint8Array; readonly previous?: PreviousSecret }
+  /** One trailing line break of the file is not part of the secret. */
+  | { readonly kind: 'secret-file'; readonly path: string; readonly previous?: PreviousSecret }
+  /** PEM, `PUBLIC KEY` or `CERTIFICATE`. */
+  | { readonly kind: 'public-key-file'; readonly path: string }
+  | { readonly kind: 'jwks-file'; readonly path: string }
+  | { readonly kind: 'jwks-url'; readonly url: string }
+
+/** The shape in which tokens of an issuer say what they grant, see `readGrants`. */
+export type ClaimsFormat =
+  /** An object of its own, under the name or dotted path `claim` of the issuer. */
+  | { readonly kind: 'respcast' }
+  /** Scopes with prefixes in one string, for this server those that begin with `prefix`. */
+  | { readonly kind: 'scope'; readonly claim: string; readonly prefix: string }
+  /** RFC 9396. */
+  | { readonly kind: 'authorization-details' }
+  /** A list of groups, some of which stand for roles (byte strings). */
+  | {
+      readonly kind: 'groups'
+      readonly claim: string
+      readonly roles: ReadonlyMap<string, readonly string[]>
+    }
+
+/** One party whose tokens log in: settings as plain data. */
+export interface Issuer {
+  /** `undefined` for the default issuer (`jwt-...` directives), else the name in `issuer <alias> ...`. */
+  readonly alias: string | undefined
+  /** The `iss` claim of its tokens, compared exactly. */
+  readonly iss: string
+  /** A token must be meant for one of these (`aud`). */
+  readonly audience: readonly string[]
+  /** Accepted signature algorithms; may be empty for a secret, which then means HS256. */
+  readonly algorithms: readonly string[]
+  readonly keys: KeySource
+  /** Name or dotted path of the claim that holds the grants. */
+  readonly claim: string
+  readonly format: ClaimsFormat
+  /** Globs of the roles it may name (byte strings, without `role:`); `undefined` is all. */
+  readonly roles: readonly string[] | undefined
+  /** Name of the ACL user that bounds what its tokens grant (byte string); empty is none. */
+  readonly ceiling: string
+  /** Tolerance for `nbf` and `iat`; never for `exp`. */
+  readonly leewaySeconds: number
+  /** Longest accepted `exp - iat`. */
+  readonly maxLifetimeSeconds: number
+}
+
+/** What an issuer has that does not say otherwise. */
+export const ISSUER_DEFAULTS = {
+  alias: undefined,
+  algorithms: [],
+  claim: 'respcast',
+  format: { kind: 'respcast' },
+  roles: undefined,
+  ceiling: '',
+  leewaySeconds: 5,
+  maxLifetimeSeconds: 86_400,
+} as const
+
+/** The algorithms that tokens of an issuer may be signed with. */
+export function pinnedAlgorithms(issuer: Issuer): readonly string[] {
+  return issuer.algorithms.length === 0 && hasSecret(issuer) ? ['HS256'] : issuer.algorithms
+}
+
+/** Name of the ACL user that a token is compiled into: `jwt:<sub>`, or `jwt@<alias>:<sub>`. Byte strings. */
+export function tokenUserName(alias: string | undefined, sub: string): string {
+  return alias === undefined ? `jwt:${sub}` : `jwt@${alias}:${sub}`
+}
+
+const roleGlobs = new WeakMap<readonly string[], readonly Glob[]>()
+
+/** Whether tokens of an issuer may name a role; one that they may not name grants nothing to them. */
+export function mayNameRole({ roles }: Issuer, role: string): boolean {
+  if (roles === undefined) return true
+  let globs = roleGlobs.get(roles)
+  if (globs === undefined) roleGlobs.set(roles, (globs = roles.map((glob) => compileGlob(glob))))
+  return globs.some((glob) => glob.matches(role))
+}
+
+/** The byte string of an issuer's `iss`. */
+export function issuerName(issuer: Issuer): string {
+  return toByteString(issuer.iss)
+}
+
+/** What keeps a list of issuers from being used, one sentence each that names the directive; empty if nothing does. */
+export function issuerProblems(issuers: readonly Issuer[]): string[] {
+  const problems: string[] = []
+  const aliases = new Set<string | undefined>()
+  const names = new Map<string, string>()
+  for (const issuer of issuers) {
+    problems.push(...problemsOf(issuer))
+    if (aliases.has(issuer.alias)) {
+      problems.push(`issuer '${issuer.alias ?? 'default'}' is configured twice`)
+    }
+    aliases.add(issuer.alias)
+    const twin = names.get(issuer.iss)
+    if (twin !== undefined && issuer.iss !== '') {
+      problems.push(`${issuerDirective(issuer, 'issuer')} is the same as ${twin}: '${issuer.iss}'`)
+    }
+    names.set(issuer.iss, issuerDirective(issuer, 'issuer'))
+  }
+  return problems
+}
+
+/** What a property of an issuer is called in the configuration. */
+export function issuerDirective(issuer: Pick<Issuer, 'alias'>, name: string): string {
+  return issuer.alias === undefined ? `jwt-${name}` : `issuer ${issuer.alias} ${name}`
+}
+
+function hasSecret(issuer: Issuer): boolean {
+  return issuer.keys.kind === 'secret' || issuer.keys.kind === 'secret-file'
+}
+
+function problemsOf(issuer: Issuer): string[] {
+  const problems: string[] = []
+  const say = (name: string, text: string): void => {
+    problems.push(`${issuerDirective(issuer, name)} ${text}`)
+  }
+
+  if (issuer.alias !== undefined && !/^[a-z0-9-]{1,32}$/.test(issuer.alias)) {
+    problems.push(
+      `issuer '${issuer.alias}' must have a name of 1 to 32 characters out of a-z, 0-9 and '-'`,
+    )
+  }
+  if (issuer.alias === 'default') {
+    problems.push("issuer 'default' is the one of the jwt- directives; give this one another name")
+  }
+  if (issuer.iss === '') say('issuer', "must be the exact 'iss' claim of the tokens")
+  if (issuer.audience.length === 0 || issuer.audience.includes('')) {
+    say(
+      'audience',
+      "must be the 'aud' claim of the tokens; a token for somebody else must not log in",
+    )
+  }
+  if (issuer.claim === '') say('claim', 'must name a claim')
+  if (!isSeconds(issuer.leewaySeconds, 0, 300)) say('leeway', 'must be 0 to 300 seconds')
+  if (!isSeconds(issuer.maxLifetimeSeconds, 1, Number.MAX_SAFE_INTEGER)) {
+    say('max-lifetime', 'must be a whole number of seconds, at least 1')
+  }
+  formatProblems(issuer, say)
+  algorithmProblems(issuer, (text) => say('algorithms', text))
+  keyProblems(issuer, say)
+  return problems
+}
+
+function formatProblems(issuer: Issuer, say: (name: string, text: string) => void): void {
+  const { format } = issuer
+  if (format.kind === 'scope' && format.claim === '') say('scope-claim', 'must name a claim')
+  if (format.kind !== 'groups') return
+  if (format.claim === '') say('groups-claim', 'must name a claim')
+  if (format.roles.size === 0) {
+    say('group-role', 'must name a group and its role, since claims-format is groups')
+  }
+  for (const [group, roles] of format.roles) {
+    const foreign = roles.find((role) => !mayNameRole(issuer, role))
+    if (foreign === undefined) continue
+    say(
+      'group-role',
+      `gives '${group}' the role '${foreign}', which ${issuerDirective(issuer, 'roles')} lacks`,
+    )
+  }
+}
+
+function isSeconds(value: number, least: number, most: number): boolean {
+  return Number.isSafeInteger(value) && value >= least && value <= most
+}
+
+function algorithmProblems(issuer: Issuer, say: (text: string) => void): void {
+  const wanted = hasSecret(issuer) ? SECRET_ALGORITHMS : KEY_PAIR_ALGORITHMS
+  if (!hasSecret(issuer) && issuer.algorithms.length === 0) {
+    say('must name the algorithms of the keys, for example ES256 or RS256')
+  }
+  for (const algorithm of issuer.algorithms) {
+    if (wanted.includes(algorithm)) continue
+    if (algorithm.toLowerCase() === 'none') say("cannot hold 'none': such a token is not signed")
+    else if (SECRET_ALGORITHMS.includes(algorithm)) {
+      say(`cannot hold ${algorithm} for public keys: a public key is not a secret`)
+    } else if (KEY_PAIR_ALGORITHMS.includes(algorithm)) {
+      say(`cannot hold ${algorithm} for a secret; use ${SECRET_ALGORITHMS.join(', ')}`)
+    } else say(`does not know '${algorithm}'; use ${wanted.join(', ')}`)
+  }
+}
+
+function keyProblems(issuer: Issuer, say: (name: string, text: string) => void): void {
+  const keys = issuer.keys
+  if (keys.kind === 'secret' && keys.secret.length < MIN_SECRET_BYTES) {
+    say('secret', `must be at least ${MIN_SECRET_BYTES} bytes; it has ${keys.secret.length}`)
+  }
+  if ((keys.kind === 'secret' || keys.kind === 'secret-file') && keys.previous !== undefined) {
+    if ('secret' in keys.previous && keys.previous.secret.length < MIN_SECRET_BYTES) {
+      say('previous-secret', `must be at least ${MIN_SECRET_BYTES} bytes`)
+    }
+    if (!(keys.previous.validUntilMs > 0 && Number.isFinite(keys.previous.validUntilMs))) {
+      say('previous-secret-until', 'must say when the previous secret ends')
+    }
+  }
+  if (keys.kind === 'jwks-url') urlProblems(keys.url, (text) => say('jwks-url', text))
+  if ('path' in keys && keys.path === '') say(keys.kind, 'must name a file')
+}
+
+function urlProblems(text: string, say: (text: string) => void): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined) say(`is not a URL: '${text}'`)
+  else if (url.username !== '' || url.password !== '') say('cannot hold a user name or password')
+  else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    say('must be https: whoever is on the way could put their own keys in (http only for loopback)')
+  } else if (url.protocol !== 'https:' && url.protocol !== 'http:') say('must be an https URL')
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}

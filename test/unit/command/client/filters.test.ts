@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { TestServer, type TestClient } from '../../../support/test-server-parts.ts'
+import { tokenFor } from '../../../support/tokens.ts'
+
+/** An administrator and four others: a subscriber, one on a Unix socket, one who is `ann`, a browser. */
+async function crowd() {
+  const server = new TestServer()
+  server.setUser('ann', 'on nopass +@all')
+  const admin = server.connect()
+  const subscriber = server.connect({ address: '10.0.0.2:2' })
+  subscriber.send('SUBSCRIBE', 'a')
+  const unix = server.connect({ transport: 'unix', address: '/run/x:0' })
+  server.clock.advance(5_000)
+  const ann = server.connect()
+  ann.send('AUTH', 'ann', 'x')
+  const browser = server.connect({ transport: 'websocket' })
+  await browser.sendAndWait('AUTH', 'jwt', tokenFor({ channels: ['a'] }, { jti: 'j1' }))
+  const all = { admin, subscriber, unix, ann, browser }
+  const dead = (): string[] =>
+    Object.entries(all).flatMap(([name, { client }]) => (client.closed ? [name] : []))
+  return { server, ...all, dead }
+}
+
+function ids(reply: string): number[] {
+  return [...reply.matchAll(/^id=(\d+) /gm)].map((match) => Number(match[1]))
+}
+
+function list(client: TestClient, ...args: string[]): number[] {
+  const reply = client.send('CLIENT', 'LIST', ...args)
+  return ids(reply.slice(reply.indexOf('\r\n') + 2))
+}
+
+describe('CLIENT LIST', () => {
+  test('has a line for each client, in the order in which they connected', async () => {
+    const { admin } = await crowd()
+    expect(list(admin)).toEqual([1, 2, 3, 4, 5])
+  })
+
+  test('by TYPE, or by ID in the order given', async () => {
+    const { admin } = await crowd()
+    expect(list(admin, 'TYPE', 'pubsub')).toEqual([2])
+    expect(list(admin, 'type', 'Normal')).toEqual([1, 3, 4, 5])
+    expect(list(admin, 'TYPE', 'replica')).toEqual([])
+    expect(list(admin, 'ID', '4', '99', '2')).toEqual([4, 2])
+  })
+
+  test.each([
+    [['TYPE', 'foo'], "-ERR Unknown client type 'foo'"],
+    [['TYPE'], '-ERR syntax error'],
+    [['ID'], '-ERR syntax error'],
+    [['ID', 'x'], '-ERR Invalid client ID'],
+    [['FOO', 'x'], '-ERR syntax error'],
+    [['TYPE', 'normal', 'x'], '-ERR syntax error'],
+  ])('refuses %j', async (args, error) => {
+    const { admin } = await crowd()
+    expect(admin.send('CLIENT', 'LIST', ...args)).toBe(`${error}\r\n`)
+  })
+
+  test('is a bulk string in RESP2 and verbatim text in RESP3', () => {
+    const server = new TestServer()
+    const client = server.connect()
+    expect(client.send('CLIENT', 'INFO')).toMatch(/^\$\d+\r\nid=1 .* resp=2 .*\n\r\n$/)
+    client.send('HELLO', '3')
+    expect(client.send('CLIENT', 'INFO')).toMatch(/^=\d+\r\ntxt:id=1 .* resp=3 .*\n\r\n$/)
+    expect(client.send('CLIENT', 'LIST', 'ID', '9')).toBe('=4\r\ntxt:\r\n')
+  })
+
+  test('shows names as the bytes they are', () => {
+    const server = new TestServer()
+    server.setUser('jos\xc3\xa9', 'on nopass +@all')
+    const client = server.connect()
+    client.send('AUTH', 'jos\xc3\xa9', 'x')
+    expect(client.send('CLIENT', 'LIST')).toContain(' user=jos\xc3\xa9 ')
+    expect(client.send('CLIENT', 'INFO')).toContain(' user=jos\xc3\xa9 ')
+  })
+})
+
+describe('CLIENT KILL by an address', () => {
+  test('kills who comes from there', async () => {
+    const { admin, dead } = await crowd()
+    expect(admin.send('CLIENT', 'KILL', '10.0.0.2:2')).toBe('+OK\r\n')
+    expect(admin.send('CLIENT', 'KILL', '10.0.0.2:2')).toBe('-ERR No such client\r\n')
+    expect(dead()).toEqual(['subscriber'])
+  })
+
+  test('answers who kills itself', async () => {
+    const { admin } = await crowd()
+    expect(admin.send('CLIENT', 'KILL', admin.client.origin.address)).toBe('+OK\r\n')
+    expect([admin.sink.ends, admin.sink.terminated]).toEqual([[undefined], false])
+  })
+})
+
+describe('CLIENT KILL by filters', () => {
+  test.each([
+    [['ID', '2'], ['subscriber']],
+    [['ADDR', '/run/x:0'], ['unix']],
+    [
+      ['LADDR', '127.0.0.1:6380'],
+      ['subscriber', 'unix', 'ann', 'browser'],
+    ],
+    [['USER', 'ann'], ['ann']],
+    [['USER', 'jwt:42'], ['browser']],
+    [['TYPE', 'pubsub'], ['subscriber']],
+    [['TYPE', 'slave'], []],
+    [
+      ['MAXAGE', '5'],
+      ['subscriber', 'unix'],
+    ],
+    [['MAXAGE', '6'], []],
+    [['JWT-SUB', '42'], ['browser']],
+    [['JWT-JTI', 'j1'], ['browser']],
+    [['JWT-ISS', 'https://auth.example'], ['browser']],
+    [['TRANSPORT', 'WebSocket'], ['browser']],
+    [['transport', 'unix', 'type', 'normal'], ['unix']],
+    [['ID', '2', 'TYPE', 'normal'], []],
+    [
+      ['SKIPME', 'yes'],
+      ['subscriber', 'unix', 'ann', 'browser'],
+    ],
+    [
+      ['SKIPME', 'no', 'USER', 'default'],
+      ['admin', 'subscriber', 'unix'],
+    ],
+  ])('%j', async (args, victims) => {
+    const { admin, dead } = await crowd()
+    expect(admin.send('CLIENT', 'KILL', ...args)).toBe(`:${victims.length}\r\n`)
+    expect(dead()).toEqual(victims)
+  })
+
+  test.each([
+    [['ID', 'x', 'TYPE', 'normal'], '-ERR client-id should be greater than 0'],
+    [['ID', '0'], '-ERR client-id should be greater than 0'],
+    [['ID', '-1'], '-ERR client-id should be greater than 0'],
+    [['TYPE', 'foo'], "-ERR Unknown client type 'foo'"],
+    [['USER', 'nobody'], "-ERR No such user 'nobody'"],
+    [['MAXAGE', 'x'], '-ERR maxage is not an integer or out of range'],
+    [['MAXAGE', '0'], '-ERR maxage should be greater than 0'],
+    [['SKIPME', 'maybe'], '-ERR syntax error'],
+    [['FOO', 'x'], '-ERR syntax error'],
+    [['ID', '2', 'TYPE'], '-ERR syntax error'],
+  ])('refuses %j and kills nobody', async (args, error) => {
+    const { admin, dead } = await crowd()
+    expect(admin.send('CLIENT', 'KILL', ...args)).toBe(`${error}\r\n`)
+    expect(dead()).toEqual([])
+  })
+
+  test('sends a killed subscriber nothing more, and a WebSocket an ordinary close', async () => {
+    const { server, admin, subscriber, browser } = await crowd()
+    expect(admin.send('CLIENT', 'KILL', 'SKIPME', 'yes')).toBe(':4\r\n')
+    expect([subscriber.sink.terminated, browser.sink.terminated]).toEqual([true, false])
+    expect(browser.sink.ends).toEqual([undefined])
+    expect(server.registry.subscriberCount).toBe(0)
+    expect(server.tokens.size).toBe(0)
+  })
+})

@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { AuditLog, type AuditEntry } from '../../../../server/token/revoke/audit.ts'
+
+let folder: string
+let path: string
+const logs: AuditLog[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'respcast-audit-'))
+  path = join(folder, 'audit.log')
+})
+
+afterEach(async () => {
+  for (const log of logs.splice(0)) await log.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function opened(maxBytes = 1_000_000): Promise<AuditLog> {
+  const log = new AuditLog({ path, maxBytes: () => maxBytes })
+  logs.push(log)
+  await log.open()
+  return log
+}
+
+const entry = (id: number): AuditEntry => ({
+  atMs: 1_700_000_000_000 + id,
+  action: 'revoke',
+  by: 'ops',
+  address: '127.0.0.1:5',
+  id,
+  kind: 'sub',
+  target: '42',
+  options: 'BEFORE 5 TTL 9',
+  reason: 'a "stolen" phone',
+  message: '',
+  hit: 2,
+  durable: true,
+})
+
+describe('The audit log', () => {
+  test('has a line of JSON for each act, its time as text in front', async () => {
+    const log = await opened()
+    await log.append(entry(1))
+    expect(readFileSync(path, 'utf8')).toBe(
+      '{"at":"2023-11-14T22:13:20.001Z","atMs":1700000000001,"action":"revoke","by":"ops",' +
+        '"address":"127.0.0.1:5","id":1,"kind":"sub","target":"42","options":"BEFORE 5 TTL 9",' +
+        '"reason":"a \\"stolen\\" phone","message":"","hit":2,"durable":true}\n',
+    )
+  })
+
+  test('answers the newest entries first, also those of before the start', async () => {
+    const first = await opened()
+    await Promise.all([first.append(entry(1)), first.append(entry(2))])
+    const log = await opened()
+    await log.append(entry(3))
+    expect(log.recent(2)).toEqual([entry(3), entry(2)])
+    expect(log.recent(10, 1_700_000_000_002)).toEqual([entry(3), entry(2)])
+    expect(log.recent(10).map(({ id }) => id)).toEqual([3, 2, 1])
+  })
+
+  test('is put aside when it is full, and two files are kept', async () => {
+    const log = await opened(1_000)
+    for (let id = 1; id <= 12; id++) await log.append(entry(id))
+    expect(statSync(path).size).toBeLessThanOrEqual(1_000)
+    expect(statSync(`${path}.1`).size).toBeLessThanOrEqual(1_000)
+    const ids = (name: string): number[] =>
+      readFileSync(name, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as AuditEntry).id)
+    expect([...ids(`${path}.1`), ...ids(path)]).toEqual([5, 6, 7, 8, 9, 10, 11, 12])
+  })
+
+  test('goes on behind a line that was never finished', async () => {
+    writeFileSync(path, `${JSON.stringify(entry(1))}\n{"at":"2023`)
+    const log = await opened()
+    await log.append(entry(2))
+    expect(log.recent(9).map(({ id }) => id)).toEqual([2, 1])
+    expect((await opened()).recent(9).map(({ id }) => id)).toEqual([2, 1])
+  })
+
+  test('that cannot be written refuses to start', async () => {
+    path = join(folder, 'missing', 'audit.log')
+    await expect(opened()).rejects.toMatchObject({ code: 'ERR_DATA_DIR' })
+  })
+})

@@ -1,0 +1,355 @@
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import * as nodeFiles from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { RevocationStore } from '../../../../server/token/revoke/store.ts'
+import type { RevocationOrder } from '../../../../server/token/revoke/revocation.ts'
+import { TokenLogFile, type LogFiles } from '../../../../server/token/revoke/log-file.ts'
+import {
+  decodeLog,
+  encodeEntry,
+  LOG_HEADER,
+  type LogEntry,
+} from '../../../../server/token/revoke/log.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
+
+let folder: string
+let path: string
+const stores: RevocationStore[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'respcast-log-'))
+  path = join(folder, 'token.log')
+})
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function order(target: string, changes: Partial<RevocationOrder> = {}): RevocationOrder {
+  return {
+    kind: 'sub',
+    target,
+    issuer: undefined,
+    scope: undefined,
+    only: undefined,
+    beforeMs: 5,
+    hard: false,
+    expiresAtMs: undefined,
+    reason: '',
+    message: '',
+    ...changes,
+  }
+}
+
+const clock = new FakeClock()
+/** Told of every change between durable and not. */
+let states: boolean[] = []
+
+function newStore(files?: LogFiles): RevocationStore {
+  states = []
+  const store = new RevocationStore({
+    clock,
+    log: (live) => new TokenLogFile({ path, live, ...(files ? { files } : {}) }),
+    onDurable: (isDurable) => states.push(isDurable),
+  })
+  stores.push(store)
+  return store
+}
+
+async function opened(files?: LogFiles): Promise<RevocationStore> {
+  const store = newStore(files)
+  await store.open(true)
+  return store
+}
+
+async function revoke(store: RevocationStore, target: string, changes?: Partial<RevocationOrder>) {
+  const record = store.add(order(target, changes), 'admin', 0)
+  return store.commit({ op: 'revoke', record })
+}
+
+const targets = (store: RevocationStore): string[] => [...store.list()].map(({ target }) => target)
+
+/** What a server that starts now has in force. */
+async function recovered(): Promise<string[]> {
+  const store = await opened()
+  const found = targets(store)
+  await store.close()
+  return found
+}
+
+const RECORD: Extract<LogEntry, { op: 'revoke' }> = {
+  op: 'revoke',
+  record: { ...order('42'), id: 7, by: 'admin', atMs: 1, hit: 3 },
+}
+
+describe('A record of the log', () => {
+  test('is a line of its length, its CRC-32 and JSON in ASCII', () => {
+    expect(encodeEntry({ op: 'lift', id: 7 }).toString('latin1')).toBe(
+      '00000014 20d82bba {"op":"lift","id":7}\n',
+    )
+    const bytes = encodeEntry({
+      op: 'revoke',
+      record: { ...RECORD.record, target: 'caf\u00c3\u00a9' },
+    })
+    expect(bytes.toString('latin1')).toContain('"caf\\u00c3\\u00a9"')
+  })
+
+  test('reads back as it was', () => {
+    const entries: LogEntry[] = [
+      { op: 'next', id: 7 },
+      {
+        ...RECORD,
+        record: { ...RECORD.record, expiresAtMs: 9, scope: { kind: 'role', name: 'm' } },
+      },
+      { op: 'lift', id: 7 },
+    ]
+    const bytes = Buffer.concat([Buffer.from(LOG_HEADER), ...entries.map(encodeEntry)])
+    expect(decodeLog(bytes, path)).toEqual({ entries, goodBytes: bytes.length })
+  })
+})
+
+describe('A log that was cut off or damaged', () => {
+  const first = encodeEntry({ op: 'revoke', record: { ...RECORD.record, id: 1, target: 'first' } })
+  const last = encodeEntry({ op: 'revoke', record: { ...RECORD.record, id: 2, target: 'last' } })
+  const whole = Buffer.concat([Buffer.from(LOG_HEADER), first, last])
+  const lastAt = whole.length - last.length
+
+  const read = (bytes: Buffer): (string | undefined)[] =>
+    decodeLog(bytes, path).entries.map((entry) =>
+      entry.op === 'revoke' ? entry.record.target : undefined,
+    )
+
+  test('at any byte of its last record has all the others', () => {
+    for (let cut = lastAt; cut < whole.length; cut++) {
+      expect(read(whole.subarray(0, cut))).toEqual(['first'])
+    }
+    expect(read(whole)).toEqual(['first', 'last'])
+  })
+
+  test('at any byte of its header is empty', () => {
+    for (let cut = 0; cut < LOG_HEADER.length; cut++)
+      expect(read(whole.subarray(0, cut))).toEqual([])
+  })
+
+  test('by one flipped bit in its last record leaves that one out', () => {
+    for (let at = lastAt; at < whole.length; at++) {
+      for (const bit of [1, 0x20, 0x80]) {
+        const bytes = Buffer.from(whole)
+        bytes[at] = (bytes[at] as number) ^ bit
+        expect(read(bytes)).toEqual(['first'])
+      }
+    }
+  })
+
+  test('before its last record is refused: what was acknowledged is lost', () => {
+    for (let at = 0; at < lastAt; at++) {
+      const bytes = Buffer.from(whole)
+      bytes[at] = (bytes[at] as number) ^ 1
+      expect(() => read(bytes)).toThrow(/token-log-file .* is (damaged at byte|something else)/)
+    }
+  })
+
+  test('is written anew at start, so that the next record follows a whole one', async () => {
+    for (let cut = lastAt; cut < whole.length; cut++) {
+      writeFileSync(path, whole.subarray(0, cut))
+      const store = await opened()
+      expect(targets(store)).toEqual(['first'])
+      expect(await revoke(store, 'next')).toBe(true)
+      await store.close()
+      expect(await recovered()).toEqual(['first', 'next'])
+    }
+  })
+
+  test('does not mind what a write that was never finished left beside it', async () => {
+    writeFileSync(path, whole)
+    writeFileSync(`${path}.tmp`, 'half a log')
+    clock.advance(1)
+    const store = await opened()
+    store.lift(1)
+    expect(await store.commit({ op: 'lift', id: 1 })).toBe(true)
+    await store.close()
+    expect(await recovered()).toEqual(['last'])
+    expect(readdirSync(folder)).toEqual(['token.log'])
+  })
+
+  test('that is some other file refuses to start and is left as it is', async () => {
+    writeFileSync(path, 'user default on nopass\n'.repeat(3))
+    await expect(opened()).rejects.toThrow(/is something else than a log/)
+    expect(readFileSync(path, 'latin1')).toBe('user default on nopass\n'.repeat(3))
+  })
+})
+
+describe('The log file', () => {
+  test('holds what was revoked and lifted, in order, and ids are not given out twice', async () => {
+    const store = await opened()
+    await revoke(store, 'a')
+    await revoke(store, 'b')
+    store.lift(2)
+    expect(await store.commit({ op: 'lift', id: 2 })).toBe(true)
+    await store.close()
+    const again = await opened()
+    expect(targets(again)).toEqual(['a'])
+    expect(again.add(order('c'), 'admin', 0).id).toBe(3)
+  })
+
+  test('keeps the next id when it is written anew', async () => {
+    const store = await opened()
+    await revoke(store, 'a')
+    store.lift(1)
+    await store.commit({ op: 'lift', id: 1 })
+    await store.close()
+    expect(await recovered()).toEqual([])
+    expect((await opened()).add(order('b'), 'admin', 0).id).toBe(2)
+  })
+
+  test('leaves out what has ended, at start', async () => {
+    const store = await opened()
+    await revoke(store, 'a', { expiresAtMs: clock.wallMs() + 1_000 })
+    await revoke(store, 'b')
+    await store.close()
+    const before = statSync(path).size
+    clock.advance(2_000)
+    expect(await recovered()).toEqual(['b'])
+    expect(statSync(path).size).toBeLessThan(before)
+  })
+
+  test('is written anew once it has grown past its limit, by what is in force', async () => {
+    const store = await opened()
+    const message = 'x'.repeat(1_000)
+    for (let i = 0; i < 1_100; i++) {
+      const record = store.add(order('a', { message }), 'admin', 0)
+      store.lift(record.id)
+      await Promise.all([
+        store.commit({ op: 'revoke', record }),
+        store.commit({ op: 'lift', id: record.id }),
+      ])
+    }
+    await revoke(store, 'kept')
+    await store.close()
+    expect(statSync(path).size).toBeLessThan(1_048_576)
+    expect(await recovered()).toEqual(['kept'])
+    expect(readdirSync(folder)).toEqual(['token.log'])
+  })
+
+  test('shares one fsync among records that come together', async () => {
+    let syncs = 0
+    const store = await opened(broken({ sync: () => void syncs++ }))
+    syncs = 0
+    const done = await Promise.all(Array.from({ length: 50 }, (_, i) => revoke(store, `s${i}`)))
+    expect(done.every(Boolean)).toBe(true)
+    expect(syncs).toBeLessThanOrEqual(2)
+    await store.close()
+    expect(await recovered()).toHaveLength(50)
+  })
+
+  test('is read and not made where no token can log in', async () => {
+    const store = newStore()
+    await store.open(false)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('that cannot be written refuses to start', async () => {
+    rmSync(folder, { recursive: true })
+    await expect(opened()).rejects.toMatchObject({
+      code: 'ERR_DATA_DIR',
+      message: expect.stringMatching(
+        /token-log-file .*token\.log cannot be written \(ENOENT\)/,
+      ) as string,
+    })
+  })
+})
+
+/** The file system, with some calls changed. */
+function broken(hooks: { sync?: () => void; write?: () => void }): LogFiles {
+  return {
+    ...nodeFiles,
+    open: async (...args: Parameters<LogFiles['open']>) => {
+      const handle = await nodeFiles.open(...args)
+      const sync = handle.sync.bind(handle)
+      const write = handle.write.bind(handle) as (...what: unknown[]) => Promise<never>
+      handle.sync = async () => {
+        hooks.sync?.()
+        await sync()
+      }
+      handle.write = async (...what: unknown[]) => {
+        hooks.write?.()
+        return write(...what)
+      }
+      return handle
+    },
+  }
+}
+
+describe('A disk that fails', () => {
+  test('at fsync leaves the revocation in force, and says that it is not durable', async () => {
+    let fails = false
+    const store = await opened(
+      broken({
+        sync: () => {
+          if (fails) throw new Error('EIO')
+        },
+      }),
+    )
+    fails = true
+    expect(await revoke(store, 'a')).toBe(false)
+    expect(targets(store)).toEqual(['a'])
+    expect(store.problem).toBe(
+      'revocations are in force but not durable: token-log-file cannot be written',
+    )
+    expect(states).toEqual([false])
+    fails = false
+    clock.advance(5_000)
+    await expect.poll(() => store.problem).toBe(undefined)
+    expect(states).toEqual([false, true])
+    await store.close()
+    expect(await recovered()).toEqual(['a'])
+  })
+
+  test('is not believed after a failure: the next write is the whole log in a new file', async () => {
+    let fails = false
+    const store = await opened(
+      broken({
+        write: () => {
+          if (fails) throw new Error('ENOSPC')
+        },
+      }),
+    )
+    await revoke(store, 'a')
+    fails = true
+    expect(await revoke(store, 'b')).toBe(false)
+    fails = false
+    const inode = statSync(path).ino
+    expect(await revoke(store, 'c')).toBe(true)
+    expect(statSync(path).ino).not.toBe(inode)
+    await store.close()
+    expect(await recovered()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('that loses the file gets it again with everything in force', async () => {
+    const store = await opened()
+    await revoke(store, 'a')
+    rmSync(path)
+    expect(await revoke(store, 'b')).toBe(true)
+    await store.close()
+    expect(await recovered()).toEqual(['a', 'b'])
+  })
+
+  test('cannot be written while its folder is gone', async () => {
+    const store = await opened()
+    renameSync(folder, `${folder}-away`)
+    rmSync(`${folder}-away`, { recursive: true })
+    expect(await revoke(store, 'b')).toBe(false)
+    expect(store.problem).toBeDefined()
+  })
+})

@@ -1,0 +1,306 @@
+import { describe, expect, test } from 'vitest'
+import {
+  TestServer,
+  type TestClient,
+  type TestServerOptions,
+} from '../../../support/test-server-parts.ts'
+import { payload, token, tokenFor } from '../../../support/tokens.ts'
+import { payloadOf } from '../../../../server/delivery/payload.ts'
+
+const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`
+const push = (...items: (string | number)[]): string =>
+  `>${items.length}\r\n${items.map((item) => (typeof item === 'number' ? `:${item}\r\n` : bulk(item))).join('')}`
+const message = (channel: string, text: string): string => push('message', channel, text)
+const pmessage = (pattern: string, channel: string, text: string): string =>
+  push('pmessage', pattern, channel, text)
+
+const CHANGED = 'permissions changed'
+const HOUR_MS = 3_600_000
+
+/** A browser that is logged in with these grants. */
+async function session(
+  grants: unknown,
+  options: TestServerOptions & { transport?: 'tcp' | 'websocket'; exp?: number } = {},
+) {
+  const server = new TestServer(options)
+  const client = await login(server, grants, options)
+  const publisher = server.connect()
+  const publish = (channel: string, text: string): string =>
+    publisher.send('PUBLISH', channel, text)
+  return { server, client, publish }
+}
+
+async function login(
+  server: TestServer,
+  grants: unknown,
+  options: { transport?: 'tcp' | 'websocket'; exp?: number } = {},
+): Promise<TestClient> {
+  const client = server.connect({ transport: options.transport ?? 'websocket', protocol: 3 })
+  const text = tokenFor(grants, options.exp === undefined ? {} : { exp: options.exp })
+  expect(await client.sendAndWait('AUTH', 'jwt', text)).toMatch(/^\+OK\r\n/)
+  return client
+}
+
+describe('A token session', () => {
+  test('may do what its token grants, and no more', async () => {
+    const { client, server } = await session({ subscribe: ['news:*'], publish: ['typing:7'] })
+    expect(client.send('ACL', 'WHOAMI')).toBe(bulk('jwt:42'))
+    expect(client.send('SUBSCRIBE', 'news:1')).toBe(push('subscribe', 'news:1', 1))
+    expect(client.send('PUBLISH', 'typing:7', 'x')).toBe(':0\r\n')
+    expect(client.send('SUBSCRIBE', 'typing:7')).toMatch(
+      /^-NOPERM No permissions to access a channel/,
+    )
+    expect(client.send('PUBLISH', 'news:1', 'x')).toMatch(/^-NOPERM/)
+    expect(client.send('CLIENT', 'LIST')).toMatch(/^-NOPERM User jwt:42 has no permissions/)
+    expect(server.tokens.size).toBe(1)
+    expect(server.tokens.grantOf(client.client)?.sub).toBe('42')
+  })
+
+  test('ends with its connection', async () => {
+    const { client, server } = await session({ roles: ['r'] })
+    client.client.peerClosed()
+    expect([server.tokens.size, server.clock.pendingTimers]).toEqual([0, 0])
+    expect(server.tokens.grantOf(client.client)).toBeUndefined()
+  })
+
+  test('ends with RESET: a WebSocket is nobody then', async () => {
+    const { client, server } = await session({ channels: ['a'] })
+    client.send('SUBSCRIBE', 'a')
+    expect(client.send('RESET')).toBe('+RESET\r\n')
+    expect([server.tokens.size, client.client.protocol, client.client.authenticated]).toEqual([
+      0,
+      3,
+      false,
+    ])
+    expect(client.send('PING')).toBe('-NOAUTH Authentication required.\r\n')
+    expect(server.registry.subscriberCount).toBe(0)
+  })
+})
+
+describe('A token that denies a channel', () => {
+  const grants = { channels: ['room:*'], deny: ['room:mods'] }
+
+  test('keeps it from being subscribed to and published on', async () => {
+    const { client } = await session(grants)
+    expect(client.send('SUBSCRIBE', 'room:1', 'room:mods')).toMatch(/^-NOPERM/)
+    expect(client.send('PUBLISH', 'room:mods', 'x')).toMatch(/^-NOPERM/)
+    expect(client.send('PUBLISH', 'room:1', 'x')).toBe(':0\r\n')
+  })
+
+  test('filters the messages of patterns, whose receiver it then is not', async () => {
+    const { client, publish } = await session(grants)
+    expect(client.send('PSUBSCRIBE', 'room:*')).toBe(push('psubscribe', 'room:*', 1))
+    expect([publish('room:1', 'a'), publish('room:mods', 'b')]).toEqual([':1\r\n', ':0\r\n'])
+    expect(client.read()).toBe(pmessage('room:*', 'room:1', 'a'))
+  })
+
+  test('may be replaced by one that does not', async () => {
+    const { client, publish } = await session(grants)
+    client.send('PSUBSCRIBE', 'room:*')
+    await client.sendAndWait('AUTH', 'jwt', tokenFor({ channels: ['room:*'] }))
+    expect(publish('room:mods', 'b')).toBe(':1\r\n')
+    expect(client.read()).toBe(pmessage('room:*', 'room:mods', 'b'))
+  })
+})
+
+describe('An edit of a role', () => {
+  const ROLE = 'off resetchannels +subscribe +psubscribe +ssubscribe &news &user:{sub} &a*'
+
+  async function member(options: Parameters<typeof session>[1] = {}) {
+    const server = new TestServer(options)
+    server.setUser('role:member', ROLE)
+    const client = await login(server, { roles: ['member'] }, options)
+    const publisher = server.connect()
+    return {
+      server,
+      client,
+      publish: (...args: [string, string]) => publisher.send('PUBLISH', ...args),
+    }
+  }
+
+  test('holds for live sessions at once', async () => {
+    const { client, server } = await member()
+    expect(client.send('SUBSCRIBE', 'user:42')).toBe(push('subscribe', 'user:42', 1))
+    expect(client.send('SUBSCRIBE', 'late')).toMatch(/^-NOPERM/)
+    server.setUser('role:member', '&late')
+    expect(client.send('SUBSCRIBE', 'late')).toBe(push('subscribe', 'late', 2))
+  })
+
+  test('closes a WebSocket that loses a subscription, behind the push that says so', async () => {
+    const { client, server, publish } = await member()
+    client.send('SUBSCRIBE', 'news')
+    publish('news', 'read')
+    client.read()
+    server.setUser('role:member', 'resetchannels &a*')
+    expect(publish('news', 'secret')).toBe(':0\r\n')
+    expect(client.read()).toBe(push('token', 'revoked', 'news', CHANGED))
+    expect(client.sink.ends).toEqual([{ code: 4403, reason: `permissions-changed||${CHANGED}` }])
+    expect(server.tokens.size).toBe(0)
+  })
+
+  test('drops what was still waiting for a client that is closed', async () => {
+    const { client, server, publish } = await member()
+    client.send('SUBSCRIBE', 'news')
+    client.sink.blocks = true
+    publish('news', 'in flight')
+    publish('news', 'secret')
+    server.setUser('role:member', 'resetchannels')
+    client.sink.drain()
+    client.client.onWritable()
+    expect(client.read()).toBe(
+      message('news', 'in flight') + push('token', 'revoked', 'news', CHANGED),
+    )
+  })
+
+  test('closes a TCP client without a byte', async () => {
+    const { client, server } = await member({ transport: 'tcp' })
+    client.send('SUBSCRIBE', 'news')
+    server.setUser('role:member', 'resetchannels')
+    expect(client.sink.terminated).toBe(true)
+    expect(client.read()).toBe('')
+  })
+
+  test('leaves alone who loses nothing, and who does not have the role', async () => {
+    const { client, server } = await member()
+    const other = await login(server, { channels: ['news'] })
+    client.send('SUBSCRIBE', 'a1')
+    other.send('SUBSCRIBE', 'news')
+    server.setUser('role:member', 'resetchannels &a*')
+    expect([client.client.closed, other.client.closed]).toEqual([false, false])
+    expect(client.read() + other.read()).toBe('')
+  })
+
+  test('that deletes it takes everything it gave', async () => {
+    const { client, server } = await member()
+    client.send('SUBSCRIBE', 'news')
+    client.send('SSUBSCRIBE', 'a')
+    server.users.deleteUsers(['role:member'])
+    expect(client.read()).toBe(push('token', 'revoked', '', CHANGED))
+    expect(client.client.closeCause?.name).toBe('permissions-changed')
+  })
+
+  test('with `ws-revocation unsubscribe` takes the subscriptions and leaves the socket', async () => {
+    const { client, server, publish } = await member({ settings: { revocation: 'unsubscribe' } })
+    client.send('SUBSCRIBE', 'news', 'user:42')
+    client.send('PSUBSCRIBE', 'a*')
+    client.send('SSUBSCRIBE', 'news')
+    publish('news', 'read')
+    server.setUser('role:member', 'resetchannels &user:{sub}')
+    expect(publish('news', 'secret')).toBe(':0\r\n')
+    expect(client.read()).toBe(
+      message('news', 'read') +
+        push('unsubscribe', 'news', 2) +
+        push('punsubscribe', 'a*', 1) +
+        push('sunsubscribe', 'news', 0) +
+        push('token', 'revoked', '', CHANGED),
+    )
+    expect(publish('user:42', 'still')).toBe(':1\r\n')
+    expect(client.read()).toBe(message('user:42', 'still'))
+  })
+
+  test('stops messages in the middle of a turn, those that wait included', async () => {
+    const { client, server, publish } = await member({ settings: { revocation: 'unsubscribe' } })
+    const other = await login(server, { channels: ['news'] })
+    for (const one of [client, other]) one.send('SUBSCRIBE', 'news')
+    const { registry } = server
+    const deliver = (text: string): number =>
+      registry.publish('channel', 'news', payloadOf(Buffer.from(text)))
+    expect(deliver('1')).toBe(2)
+    server.setUser('role:member', 'resetchannels')
+    expect(deliver('2')).toBe(1)
+    expect(client.read()).toBe(
+      push('unsubscribe', 'news', 0) + push('token', 'revoked', 'news', CHANGED),
+    )
+    expect(other.read()).toBe(message('news', '1') + message('news', '2'))
+    expect(publish('news', '3')).toBe(':1\r\n')
+  })
+})
+
+describe('A ceiling', () => {
+  test('bounds live sessions of its subject at once, however many there are', async () => {
+    const { client, server } = await session({ channels: ['room:*'] })
+    const second = await login(server, { channels: ['room:*'] })
+    const third = await login(server, { channels: ['room:*'] })
+    client.send('SUBSCRIBE', 'room:7')
+    second.send('SUBSCRIBE', 'room:8')
+    server.setUser('jwt:42', 'resetchannels &room:7')
+    expect([client, second, third].map((one) => one.client.closed)).toEqual([false, true, false])
+    expect(client.send('PUBLISH', 'room:8', 'x')).toMatch(/^-NOPERM/)
+    expect(third.send('SUBSCRIBE', 'room:7')).toBe(push('subscribe', 'room:7', 1))
+  })
+
+  test('that is off refuses new logins and leaves live ones', async () => {
+    const { client, server } = await session({ channels: ['a'] })
+    server.setUser('jwt:42', 'off')
+    expect(client.send('PING')).toBe('+PONG\r\n')
+    const late = server.connect({ transport: 'websocket' })
+    expect(await late.sendAndWait('AUTH', 'jwt', tokenFor({}))).toBe('-WRONGPASS invalid token\r\n')
+    expect(late.sink.ends).toEqual([{ code: 4403, reason: 'forbidden||invalid token' }])
+  })
+
+  test('that is deleted cuts the sessions of its subject', async () => {
+    const { client, server } = await session({ channels: ['a'] })
+    server.setUser('jwt:42', '')
+    server.users.deleteUsers(['jwt:42'])
+    client.read()
+    expect(client.sink.ends).toEqual([
+      { code: 4403, reason: 'permissions-changed||the user was deleted' },
+    ])
+  })
+})
+
+describe('A token expires', () => {
+  test('behind a warning and a grace, then its session is closed', async () => {
+    const { client, server } = await session({ channels: ['a'] })
+    server.clock.advance(0.6 * HOUR_MS)
+    expect(client.read()).toBe(push('token', 'expiring', 0.4 * HOUR_MS))
+    server.clock.advance(0.4 * HOUR_MS)
+    expect(client.read()).toBe(push('token', 'expired', 25_000))
+    expect(client.send('PING')).toBe('+PONG\r\n')
+    server.clock.advance(24_999)
+    expect(client.client.closed).toBe(false)
+    server.clock.advance(251)
+    client.read()
+    expect(client.sink.ends).toEqual([{ code: 4401, reason: 'unauthorized||token expired' }])
+    expect(server.tokens.size).toBe(0)
+  })
+
+  test('without a grace at once', async () => {
+    const { client, server } = await session({}, { settings: { graceMs: 0 } })
+    server.clock.advance(HOUR_MS)
+    expect(client.client.closeCause?.name).toBe('unauthorized')
+  })
+
+  test('over TCP in RESP2 without a push', async () => {
+    const { client, server } = await session({ channels: ['a'] }, { transport: 'tcp' })
+    client.send('HELLO', '2')
+    client.send('SUBSCRIBE', 'a')
+    server.clock.advance(HOUR_MS + 26_000)
+    expect(client.read()).toBe('')
+    expect(client.sink.ends).toEqual([{ code: 4401, reason: 'unauthorized||token expired' }])
+  })
+
+  test('later if it was refreshed', async () => {
+    const { client, server } = await session({ channels: ['a'] })
+    const exp = payload()['exp'] as number
+    await client.sendAndWait('AUTH', 'jwt', token(payload({ respcast: {}, exp: exp + 3_600 })))
+    server.clock.advance(HOUR_MS + 26_000)
+    expect(client.client.closed).toBe(false)
+    server.clock.advance(HOUR_MS)
+    expect(client.client.closed).toBe(true)
+  })
+})
+
+describe('Keys that are trusted no longer', () => {
+  test('cut the sessions they admitted', async () => {
+    const { client, server } = await session({ channels: ['a'] })
+    const keyId = server.tokens.grantOf(client.client)?.keyId as string
+    server.tokens.keysRemoved(['another'])
+    expect(client.client.closed).toBe(false)
+    server.tokens.keysRemoved([keyId])
+    expect(client.read()).toBe(push('token', 'revoked', '', 'the key of the token was removed'))
+    expect(client.sink.ends).toEqual([
+      { code: 4403, reason: 'revoked||the key of the token was removed' },
+    ])
+  })
+})

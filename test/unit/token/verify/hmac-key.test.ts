@@ -1,0 +1,35 @@
+import { createHmac, randomBytes, webcrypto } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { hmacKey } from '../../../../server/token/verify/hmac-key.ts'
+
+const secret = randomBytes(64)
+const message = Buffer.from('header.payload')
+
+describe('the key of a secret', () => {
+  test.each([
+    ['HS256', 'sha256'],
+    ['HS384', 'sha384'],
+    ['HS512', 'sha512'],
+  ])('verifies what %s signed, and nothing else', async (algorithm, hash) => {
+    const key = await hmacKey(secret, algorithm)
+    const signature = createHmac(hash, secret).update(message).digest()
+    expect(await webcrypto.subtle.verify('HMAC', key, signature, message)).toBe(true)
+    signature[0] = (signature[0] as number) ^ 1
+    expect(await webcrypto.subtle.verify('HMAC', key, signature, message)).toBe(false)
+  })
+
+  test('is imported once for each algorithm', async () => {
+    expect(await hmacKey(secret, 'HS256')).toBe(await hmacKey(secret, 'HS256'))
+    expect(await hmacKey(secret, 'HS256')).not.toBe(await hmacKey(secret, 'HS512'))
+  })
+
+  test('is that of one secret only, though another has the same bytes', async () => {
+    const other = Buffer.from(secret)
+    expect(await hmacKey(other, 'HS256')).not.toBe(await hmacKey(secret, 'HS256'))
+  })
+
+  test('cannot be taken out', async () => {
+    const key = await hmacKey(secret, 'HS256')
+    await expect(webcrypto.subtle.exportKey('raw', key)).rejects.toThrow('not extractable')
+  })
+})
