@@ -28,8 +28,6 @@ export interface CompiledGrant {
   readonly roles: readonly string[]
   /** Wins over every allow, see {@link isDenied}. */
   readonly deny: readonly ChannelRule[]
-  /** Messages for its patterns must be checked with {@link isDenied} one by one. */
-  readonly filters: boolean
   readonly group: string | undefined
   readonly sub: string
   readonly iss: string
@@ -108,7 +106,8 @@ export class GrantCompiler {
    */
   compile(token: VerifiedToken): CompiledGrant {
     const { selectors, exceeded } = this.#selectorsOf(token)
-    if (exceeded) throw new TokenFault('its roles expand to more than 256 channel patterns')
+    if (exceeded)
+      throw new TokenFault('role-expansion', 'its roles expand to more than 256 channel patterns')
     const { claimed, issuer } = token
     const userName = tokenUserName(issuer.alias, token.sub)
     return {
@@ -116,7 +115,6 @@ export class GrantCompiler {
       user: { name: userName, enabled: true, noPassword: false, passwords: [], selectors },
       roles: claimed.roles ?? [],
       deny: this.#denyOf(claimed),
-      filters: claimed.deny.length > 0,
       group: claimed.group,
       sub: token.sub,
       iss: issuerName(issuer),

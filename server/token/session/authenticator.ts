@@ -6,8 +6,8 @@ import { GrantCompiler, sessionKeyId } from '../grant/grants.ts'
 import type { CompiledGrant, GrantParts, SourcedSelector } from '../grant/grants.ts'
 import type { Issuer } from '../verify/issuer.ts'
 import type { Fetch } from '../verify/key-fetch.ts'
-import { refuse, TokenFault } from '../verify/refusal.ts'
-import type { Refusal } from '../verify/refusal.ts'
+import { refuse } from '../verify/refusal.ts'
+import type { TokenRefusal } from '../verify/refusal.ts'
 import { TrustedIssuers } from '../verify/trusted-issuers.ts'
 import type { PreparedIssuers } from '../verify/trusted-issuers.ts'
 import { judgeAgain, verify } from '../verify/verify.ts'
@@ -33,7 +33,7 @@ export interface AuthenticatorParts extends GrantParts {
 }
 
 /** How a login with a token ends. */
-export type Authentication = { readonly ok: CompiledGrant } | { readonly refused: Refusal }
+export type Authentication = { readonly ok: CompiledGrant } | { readonly refused: TokenRefusal }
 
 /** Logs tokens in: from the text of a token to what its session may do. */
 export class TokenAuthenticator {
@@ -121,8 +121,7 @@ export class TokenAuthenticator {
     try {
       return { ok: this.#grants.compile(verified.ok) }
     } catch (error) {
-      const fault = error instanceof TokenFault ? error : new TokenFault(`failed: ${String(error)}`)
-      return { refused: refuse(token, fault, verified.ok) }
+      return { refused: refuse(token, error, verified.ok) }
     }
   }
 

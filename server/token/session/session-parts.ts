@@ -7,7 +7,7 @@ import type { AuditLog } from '../revoke/audit.ts'
 import type { TokenAuthenticator } from './authenticator.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import type { SubscriptionJudge } from './judge.ts'
-import type { Refusal } from '../verify/refusal.ts'
+import type { TokenRefusal } from '../verify/refusal.ts'
 import type { IssuerTerms } from '../revoke/order.ts'
 import type { RevocationStore } from '../revoke/store.ts'
 import type { Revocation } from '../revoke/revocation.ts'
@@ -46,7 +46,7 @@ export interface TokenSessionSettings {
 /** For log and counters. */
 export interface TokenSessionEvents {
   accepted(client: Client, grant: CompiledGrant): void
-  refused(client: Client, refusal: Refusal): void
+  refused(client: Client, refusal: TokenRefusal): void
   /** A token that is good but for this. */
   revoked?(client: Client, grant: CompiledGrant, revocation: Revocation): void
   auditFailed?(error: unknown): void

@@ -23,7 +23,7 @@ const ACTIONS = ['subscribe', 'publish'] as const
 export function readAuthorizationDetails(payload: JsonObject): ClaimedGrant {
   if (!Object.hasOwn(payload, CLAIM)) return NO_CLAIMS
   const details = payload[CLAIM]
-  if (!Array.isArray(details)) throw new TokenFault(`${CLAIM} is not an array`)
+  if (!Array.isArray(details)) throw new TokenFault('grants', `${CLAIM} is not an array`)
 
   const lists = { subscribe: [] as string[], publish: [] as string[] }
   const roles: string[] = []
@@ -33,22 +33,26 @@ export function readAuthorizationDetails(payload: JsonObject): ClaimedGrant {
       !Object.hasOwn(detail, 'type') ||
       typeof detail['type'] !== 'string'
     ) {
-      throw new TokenFault(`${CLAIM} holds what is not an object with a type`)
+      throw new TokenFault('grants', `${CLAIM} holds what is not an object with a type`)
     }
     if (detail['type'] !== TYPE) continue
     for (const key of Object.keys(detail)) {
       if (!KEYS.includes(key)) {
-        throw new TokenFault(`unknown key ${JSON.stringify(key.slice(0, 64))} in ${CLAIM}`)
+        throw new TokenFault(
+          'grants',
+          `unknown key ${JSON.stringify(key.slice(0, 64))} in ${CLAIM}`,
+        )
       }
     }
     const channels = readChannels(detail)
     const actions = readNames(detail, 'actions', MAX_NAME_BYTES)
     if ((channels === undefined) !== (actions === undefined)) {
-      throw new TokenFault(`${CLAIM}: actions and channels go together`)
+      throw new TokenFault('grants', `${CLAIM}: actions and channels go together`)
     }
     for (const action of actions ?? []) {
       const known = ACTIONS.find((name) => name === action)
-      if (known === undefined) throw new TokenFault(`${CLAIM}: an action is subscribe or publish`)
+      if (known === undefined)
+        throw new TokenFault('grants', `${CLAIM}: an action is subscribe or publish`)
       lists[known].push(...(channels ?? []))
     }
     roles.push(...(readNames(detail, 'roles', MAX_NAME_BYTES) ?? []))
@@ -66,7 +70,7 @@ function readChannels(detail: JsonObject): readonly string[] | undefined {
   const channels = readNames(detail, 'channels', MAX_PATTERN_BYTES)
   const locations = readNames(detail, 'locations', MAX_PATTERN_BYTES)
   if (channels !== undefined && locations !== undefined) {
-    throw new TokenFault(`${CLAIM}: channels or locations, not both`)
+    throw new TokenFault('grants', `${CLAIM}: channels or locations, not both`)
   }
   return channels ?? locations
 }
@@ -78,7 +82,7 @@ function readNames(detail: JsonObject, key: string, most: number): readonly stri
     ? (list as readonly unknown[]).map((entry) => plainName(entry, most))
     : [undefined]
   if (!names.every((name) => name !== undefined)) {
-    throw new TokenFault(`${CLAIM}: ${key} is not an array of plain strings`)
+    throw new TokenFault('grants', `${CLAIM}: ${key} is not an array of plain strings`)
   }
   return names
 }

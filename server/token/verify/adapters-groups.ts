@@ -21,12 +21,13 @@ export function readGroups(
   if (found === undefined) return NO_CLAIMS
   const groups: unknown = found === 'broken' ? undefined : found.value
   if (!Array.isArray(groups) || !groups.every(isText)) {
-    throw new TokenFault('the claim of the groups is not an array of strings')
+    throw new TokenFault('grants', 'the claim of the groups is not an array of strings')
   }
   const roles = new Set(
     groups.flatMap((group: string) => [...(table.get(toByteString(group)) ?? [])]),
   )
-  if (roles.size > MAX_PATTERNS) throw new TokenFault(`more than ${MAX_PATTERNS} roles`)
+  if (roles.size > MAX_PATTERNS)
+    throw new TokenFault('too-many-names', `more than ${MAX_PATTERNS} roles`)
   return { ...NO_CLAIMS, roles: [...roles] }
 }
 

@@ -22,10 +22,13 @@ export function readScopes(payload: JsonObject, path: string, prefix: string): C
   const found = lookUp(payload, path)
   if (found === undefined) return NO_CLAIMS
   if (found === 'broken' || typeof found.value !== 'string') {
-    throw new TokenFault('the claim of the scopes is not a string')
+    throw new TokenFault('grants', 'the claim of the scopes is not a string')
   }
   if (found.value !== '' && !SCOPES.test(found.value)) {
-    throw new TokenFault('the claim of the scopes is not scopes with single blanks between them')
+    throw new TokenFault(
+      'grants',
+      'the claim of the scopes is not scopes with single blanks between them',
+    )
   }
 
   const lists = {
@@ -45,12 +48,13 @@ export function readScopes(payload: JsonObject, path: string, prefix: string): C
     const name = plainName(own.slice(kind.length + 1), most)
     if (name === undefined) {
       throw new TokenFault(
+        'grants',
         `a scope '${kind}:' goes on with nothing, or with more than ${most} bytes`,
       )
     }
     lists[kind].push(name)
   }
-  if (lists.group.length > 1) throw new TokenFault('more than one group in the scopes')
+  if (lists.group.length > 1) throw new TokenFault('grants', 'more than one group in the scopes')
   return checkPatternCount({
     roles: lists.role,
     channels: orAbsent(lists.channel),

@@ -48,11 +48,12 @@ export function readClaims(payload: JsonObject, path: string): ClaimedGrant {
   // A path that ends in something else than an object is a fault, not an absence: under acl-pubsub-default
   // allchannels an absent claim means more than a present one.
   if (found === 'broken' || !isJsonObject(found.value)) {
-    throw new TokenFault('the claim of the grants is not an object')
+    throw new TokenFault('grants', 'the claim of the grants is not an object')
   }
   const claim = found.value
   for (const key of Object.keys(claim)) {
-    if (!KEYS.includes(key)) throw new TokenFault(`unknown key ${quote(key)} in the claim`)
+    if (!KEYS.includes(key))
+      throw new TokenFault('grants', `unknown key ${quote(key)} in the claim`)
   }
 
   const lists = {
@@ -72,21 +73,24 @@ export function readClaims(payload: JsonObject, path: string): ClaimedGrant {
  */
 export function checkPatternCount(grant: ClaimedGrant): ClaimedGrant {
   const patterns = LISTS.reduce((sum, name) => sum + (grant[name]?.length ?? 0), 0)
-  if (patterns > MAX_PATTERNS) throw new TokenFault(`more than ${MAX_PATTERNS} channel patterns`)
+  if (patterns > MAX_PATTERNS)
+    throw new TokenFault('too-many-names', `more than ${MAX_PATTERNS} channel patterns`)
   if ((grant.roles?.length ?? 0) > MAX_PATTERNS)
-    throw new TokenFault(`more than ${MAX_PATTERNS} roles`)
+    throw new TokenFault('too-many-names', `more than ${MAX_PATTERNS} roles`)
   return grant
 }
 
 function readList(claim: JsonObject, key: string, maxBytes: number): readonly string[] | undefined {
   if (!Object.hasOwn(claim, key)) return undefined
   const list = claim[key]
-  if (!Array.isArray(list)) throw new TokenFault(`${key} in the claim is not an array`)
-  if (list.length > MAX_PATTERNS) throw new TokenFault(`more than ${MAX_PATTERNS} ${key}`)
+  if (!Array.isArray(list)) throw new TokenFault('grants', `${key} in the claim is not an array`)
+  if (list.length > MAX_PATTERNS)
+    throw new TokenFault('too-many-names', `more than ${MAX_PATTERNS} ${key}`)
   return list.map((entry: unknown) => {
     const name = plainName(entry, maxBytes)
     if (name === undefined) {
       throw new TokenFault(
+        'grants',
         `${key} in the claim holds what is not a string of 1 to ${maxBytes} bytes without white space or controls`,
       )
     }
@@ -97,7 +101,8 @@ function readList(claim: JsonObject, key: string, maxBytes: number): readonly st
 function readGroup(claim: JsonObject): string | undefined {
   if (!Object.hasOwn(claim, 'group')) return undefined
   const group = plainName(claim['group'], MAX_NAME_BYTES)
-  if (group === undefined) throw new TokenFault('group in the claim is not a plain string')
+  if (group === undefined)
+    throw new TokenFault('grants', 'group in the claim is not a plain string')
   return group
 }
 

@@ -17,12 +17,14 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * @throws TokenFault
  */
 export function decodeCompact(token: string): [header: JsonObject, payload: JsonObject] {
-  if (token.length > MAX_TOKEN_BYTES) throw new TokenFault(`longer than ${MAX_TOKEN_BYTES} bytes`)
+  if (token.length > MAX_TOKEN_BYTES)
+    throw new TokenFault('malformed', `longer than ${MAX_TOKEN_BYTES} bytes`)
   const parts = token.split('.', 6)
-  if (parts.length === 5) throw new TokenFault('encrypted (JWE); only signed tokens are accepted')
+  if (parts.length === 5)
+    throw new TokenFault('malformed', 'encrypted (JWE); only signed tokens are accepted')
   const [header, payload, signature] = parts
   if (parts.length !== 3 || !header || !payload || !signature) {
-    throw new TokenFault('not three parts with dots between them')
+    throw new TokenFault('malformed', 'not three parts with dots between them')
   }
   decodePart(signature, 'signature')
   return [decodeObject(header, 'header'), decodeObject(payload, 'payload')]
@@ -31,7 +33,8 @@ export function decodeCompact(token: string): [header: JsonObject, payload: Json
 /** Decodes base64url without padding, in its one canonical spelling (RFC 7515 section 2, RFC 4648 section 3.5). */
 function decodePart(part: string, name: string): Buffer {
   const bytes = Buffer.from(part, 'base64url')
-  if (bytes.toString('base64url') !== part) throw new TokenFault(`the ${name} is not base64url`)
+  if (bytes.toString('base64url') !== part)
+    throw new TokenFault('malformed', `the ${name} is not base64url`)
   return bytes
 }
 
@@ -56,9 +59,9 @@ export function parseObject(bytes: Uint8Array, name: string): JsonObject {
   try {
     value = JSON.parse(UTF8.decode(bytes))
   } catch {
-    throw new TokenFault(`the ${name} is not JSON in UTF-8`)
+    throw new TokenFault('malformed', `the ${name} is not JSON in UTF-8`)
   }
-  if (!isJsonObject(value)) throw new TokenFault(`the ${name} is not an object`)
+  if (!isJsonObject(value)) throw new TokenFault('malformed', `the ${name} is not an object`)
   return value
 }
 
@@ -70,18 +73,20 @@ export function parseObject(bytes: Uint8Array, name: string): JsonObject {
 export function readHeader(header: JsonObject): { alg: string; kid: string | undefined } {
   const own = (name: string): unknown => (Object.hasOwn(header, name) ? header[name] : undefined)
   const alg = own('alg')
-  if (typeof alg !== 'string') throw new TokenFault('the header names no algorithm')
+  if (typeof alg !== 'string') throw new TokenFault('header', 'the header names no algorithm')
   for (const name of ['crit', 'b64', 'enc', 'zip']) {
-    if (own(name) !== undefined) throw new TokenFault(`'${name}' in the header is not accepted`)
+    if (own(name) !== undefined)
+      throw new TokenFault('header', `'${name}' in the header is not accepted`)
   }
   const typ = own('typ') === undefined ? 'jwt' : mediaType(own('typ'))
-  if (typ === undefined || !TYPES.includes(typ)) throw new TokenFault("its 'typ' is another one")
-  if (own('cty') !== undefined) throw new TokenFault('nested tokens are not accepted')
+  if (typ === undefined || !TYPES.includes(typ))
+    throw new TokenFault('header', "its 'typ' is another one")
+  if (own('cty') !== undefined) throw new TokenFault('header', 'nested tokens are not accepted')
 
   const kid = own('kid')
   if (kid === undefined) return { alg, kid }
   if (typeof kid !== 'string' || toByteString(kid).length > MAX_KID_BYTES) {
-    throw new TokenFault(`'kid' is not a string of at most ${MAX_KID_BYTES} bytes`)
+    throw new TokenFault('header', `'kid' is not a string of at most ${MAX_KID_BYTES} bytes`)
   }
   return { alg, kid }
 }

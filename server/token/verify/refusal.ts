@@ -3,13 +3,42 @@ import { createHash } from 'node:crypto'
 /** Longest token accepted, in bytes. */
 export const MAX_TOKEN_BYTES = 8192
 
-/** Why a login with a token fails: what the peer is told, and what the log is told. */
-export interface Refusal {
+/** Reasons why a token is refused. Code decides by these; the texts that go with them are for the log. */
+export type FaultCode =
+  /** Not a signed token in compact form: length, parts, base64url, JSON. */
+  | 'malformed'
+  /** The header asks for something that is not accepted, or leaves out what is needed. */
+  | 'header'
+  | 'no-issuer'
+  | 'unknown-issuer'
+  | 'algorithm'
+  | 'unknown-key'
+  | 'key-removed'
+  | 'signature'
+  /** A registered claim (`sub`, `jti`, a time) has the wrong form. */
+  | 'claim'
+  | 'no-audience'
+  | 'wrong-audience'
+  | 'no-expiry'
+  | 'lifetime'
+  | 'issued-in-future'
+  | 'not-yet-valid'
+  /** Good but for its age. */
+  | 'expired'
+  /** The claim of the grants is malformed. */
+  | 'grants'
+  | 'too-many-names'
+  /** The roles expand to too many patterns. */
+  | 'role-expansion'
+  /** A defect of the server. */
+  | 'internal'
+
+/** A refused token: what the peer is told, and what the log is told. */
+export interface TokenRefusal {
+  readonly code: FaultCode
   /** Error reply without the leading `-`. All faults of a token but its age look alike to the peer. */
   readonly reply: 'WRONGPASS invalid token' | 'WRONGPASS token expired'
-  /** WebSocket close code for a connection that was not yet authenticated. */
-  readonly closeCode: 4401
-  /** For the log alone; never holds the token, may hold names out of it. */
+  /** A clause for the log alone; never holds the token, may hold names out of it. */
   readonly detail: string
   /** Key id the token names as a byte string, once its header could be read. */
   readonly kid?: string
@@ -21,32 +50,34 @@ export interface Refusal {
 
 /** A fault of a token, thrown while it is read and caught where it is verified. */
 export class TokenFault extends Error {
-  readonly expired: boolean
+  readonly code: FaultCode
 
-  /** @param detail A clause for the log. @param expired The token was good once. */
-  constructor(detail: string, expired = false) {
+  /** @param detail A clause for the log. */
+  constructor(code: FaultCode, detail: string) {
     super(detail)
     this.name = 'TokenFault'
-    this.expired = expired
+    this.code = code
   }
 }
 
-/** The hash under which the log speaks of a token, see {@link Refusal.tokenHash}. */
+/** The hash under which the log speaks of a token, see {@link TokenRefusal.tokenHash}. */
 export function tokenHash(token: string): string {
   const head = token.slice(0, MAX_TOKEN_BYTES)
   return createHash('sha256').update(head, 'latin1').digest('hex').slice(0, 16)
 }
 
-/** Makes a refusal of a fault. */
+/** Makes a refusal of an error that was thrown while a token was read. */
 export function refuse(
   token: string,
-  fault: TokenFault,
+  error: unknown,
   names: { kid?: string | undefined; jti?: string | undefined } = {},
-): Refusal {
+): TokenRefusal {
+  const { code, message } =
+    error instanceof TokenFault ? error : new TokenFault('internal', `failed: ${String(error)}`)
   return {
-    reply: fault.expired ? 'WRONGPASS token expired' : 'WRONGPASS invalid token',
-    closeCode: 4401,
-    detail: fault.message,
+    code,
+    reply: code === 'expired' ? 'WRONGPASS token expired' : 'WRONGPASS invalid token',
+    detail: message,
     ...(names.kid === undefined ? {} : { kid: names.kid }),
     ...(names.jti === undefined ? {} : { jti: names.jti }),
     tokenHash: tokenHash(token),

@@ -325,7 +325,7 @@ describe('3: at most 256 patterns after expansion', () => {
     tested.roles.set('role:r', userOf('role:r', '+subscribe &{claim.a[]}{claim.a[]}'))
     const text = tokenFor({ roles: ['r'] }, { a: rooms, jti: 'j' })
     expect(await tested.authenticator.authenticate(text)).toMatchObject({
-      refused: { reply: 'WRONGPASS invalid token', closeCode: 4401, jti: 'j' },
+      refused: { reply: 'WRONGPASS invalid token', jti: 'j' },
     })
   })
 })
@@ -382,11 +382,6 @@ describe('deny wins over every allow', () => {
     expect(isDenied(grant, 'room:7:mods')).toBe(true)
     expect(isDenied(grant, 'room:7:mods:2')).toBe(true)
     expect(isDenied(grant, 'room:7:chat')).toBe(false)
-  })
-
-  test('leaves patterns to be filtered at delivery', async () => {
-    expect((await grantOf({ channels: ['*'], deny: ['x'] })).filters).toBe(true)
-    expect((await grantOf({ channels: ['*'] })).filters).toBe(false)
   })
 
   test('* denies every channel, the empty one included', async () => {

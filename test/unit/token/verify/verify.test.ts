@@ -150,17 +150,42 @@ describe('a refusal', () => {
     return 'refused' in result ? { ...result.refused } : {}
   }
 
-  test('closes with 4401 and holds kid and a short hash, never the token', async () => {
+  test('has a code, kid and a short hash, never the token', async () => {
     const text = token(payload({ jti: 'secret-id' }), { kid: 'k1' })
     const refusal = await refused(text)
     expect(refusal).toEqual({
       reply: 'WRONGPASS invalid token',
-      closeCode: 4401,
+      code: 'unknown-issuer',
       detail: 'no issuer of this name is configured',
       kid: 'k1',
       tokenHash: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown,
     })
     expect((await refused(`${text}x`))['tokenHash']).not.toBe(refusal['tokenHash'])
+  })
+
+  test.each([
+    ['malformed', 'no token'],
+    ['header', token(payload(), { crit: ['x'] })],
+    ['no-issuer', token(payload({ iss: undefined }))],
+    ['unknown-issuer', token(payload({ iss: 'stranger' }))],
+    ['algorithm', token(payload(), { alg: 'HS512' })],
+    ['signature', compact({ alg: 'HS256' }, payload(), hmac(Buffer.alloc(32)))],
+    ['claim', token(payload({ sub: 'a b' }))],
+    ['no-audience', token(payload({ aud: undefined }))],
+    ['wrong-audience', token(payload({ aud: 'other' }))],
+    ['no-expiry', token(payload({ exp: undefined }))],
+    ['lifetime', token(payload({ exp: NOW + 86_401 }))],
+    ['issued-in-future', token(payload({ iat: NOW + 6 }))],
+    ['not-yet-valid', token(payload({ nbf: NOW + 6 }))],
+    ['expired', token(payload({ exp: NOW }))],
+    ['grants', token(payload({ respcast: { channel: [] } }))],
+    ['too-many-names', token(payload({ respcast: { roles: Array(257).fill('r') } }))],
+  ])('has the code %s', async (code, text) => {
+    const clock = new FakeClock(NOW * 1000)
+    const issuer = testIssuer({ algorithms: ['HS256'] })
+    const keys = createKeySet(issuer, { clock, fetch: noFetch, listener: {} })
+    const result = await verify(text, new Map([[issuer.iss, { issuer, keys }]]), clock)
+    expect(result).toHaveProperty('refused.code', code)
   })
 
   test('names jti only once the signature is good', async () => {
