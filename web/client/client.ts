@@ -1,4 +1,5 @@
 import type { CommandArgument } from '../../shared/resp/command.ts'
+import { isTagged } from '../../shared/resp/types.ts'
 import type { RespValue } from '../../shared/resp/types.ts'
 import type { DataIn, NameIn, PatternDataIn, Publishable } from './channels.ts'
 import { codecOf } from './codec.ts'
@@ -12,7 +13,7 @@ import type { Settings } from './options.ts'
 import { Pulse } from './pulse.ts'
 import { routePush, textOf } from './pushes.ts'
 import { Refresh } from './refresh.ts'
-import type { Arguments, CodedArguments } from './subscribe-arguments.ts'
+import type { SubscribeOptions } from './subscriber.ts'
 import { Subscriptions } from './subscriptions.ts'
 import type {
   Bytes,
@@ -24,10 +25,22 @@ import type {
   SubscriptionKind,
   Verdict,
 } from './types.ts'
-import { verdictOf } from './verdict.ts'
 
 /** Commands that would change what the connection is. */
 const RESERVED = /^(AUTH|HELLO|RESET|QUIT|MULTI|EXEC|DISCARD|MONITOR|[PS]?(UN)?SUBSCRIBE)$/i
+
+/** Arguments of `subscribe` after the name: a handler, or options, or both. */
+type Arguments<Data> =
+  | readonly [options?: SubscribeOptions]
+  | readonly [handler: MessageHandler<Data>, options?: SubscribeOptions]
+
+/** Options that name a codec. */
+type WithCodec<Choice> = SubscribeOptions & { readonly codec: Choice }
+
+/** Data made by the codec of one subscription instead of the client's. */
+type CodedArguments<Choice extends CodecName | AnyCodec> =
+  | readonly [options: WithCodec<Choice>]
+  | readonly [handler: MessageHandler<DataOf<Choice>>, options: WithCodec<Choice>]
 
 /**
  * A client of a Respcast server: one WebSocket, kept alive, and the subscriptions on it.
@@ -312,4 +325,14 @@ function rethrow(error: unknown): void {
   queueMicrotask(() => {
     throw error
   })
+}
+
+/**
+ * Reads the reply of `TOKEN WHY`: a string, or a map whose first value is that string.
+ *
+ * @returns What stands in the way, or `ok`. A newer server may have other words.
+ */
+function verdictOf(reply: RespValue): Verdict {
+  const value = isTagged(reply) && reply.type === 'map' ? (reply.entries[0]?.[1] ?? '') : reply
+  return (typeof value === 'string' ? value : textOf(value)) as Verdict
 }

@@ -176,6 +176,7 @@ export class Connection {
         pushed: (kind, items) => this.#listener.pushed(kind, items),
         closed: (code, reason) => this.#closed(code, reason),
         failed: (error) => {
+          this.#link?.drop(4400, 'protocol-error')
           this.#listener.failed(error)
           this.#lost(false)
           this.#wait(ownCause('protocol-error', error, 4400), undefined)

@@ -1,6 +1,6 @@
 import { RespcastClient } from './client.ts'
-import { environmentOf } from './browser-environment.ts'
 import type { AnyCodec } from './codec.ts'
+import { environmentOf } from './browser-environment.ts'
 import type { Environment } from './environment.ts'
 import { settingsOf } from './options.ts'
 import type { ConnectOptions } from './options.ts'

@@ -4,36 +4,40 @@ import { encodeCommand } from '../../shared/resp/command.ts'
 import type { CommandArgument } from '../../shared/resp/command.ts'
 import { RespReader } from '../../shared/resp/reader.ts'
 import { isError, isPush, isTagged } from '../../shared/resp/types.ts'
-import type { RespValue } from '../../shared/resp/types.ts'
+import type { RespPush, RespValue } from '../../shared/resp/types.ts'
 import type { ClientClock, ClientSocket, OpenSocket } from './environment.ts'
 import { ConnectionError, ReplyError } from './errors.ts'
-import type { RespcastError } from './errors.ts'
 
-const LOST = 'The connection was lost before the reply'
-
-/** What a link tells its owner. Nothing more comes after `closed`, or after the link was dropped. */
+/** Events of a link. Nothing more comes after `closed`, or after the link was dropped. */
 export interface LinkListener {
   opened(): void
-  /** A push that confirms nothing that was asked for; its items without attributes, the kind first. */
+  /** A push that confirms no command; its items without attributes, the kind first. */
   pushed(kind: string, items: readonly RespValue[]): void
   closed(code: number, reason: string): void
-  /** The server sent something that is not RESP. The link is of no use any more. */
+  /** The server sent something that is not RESP. The link is of no use any more, and is to be dropped. */
   failed(error: unknown): void
 }
 
-/** A command whose answer has not come. */
-interface Pending {
-  /** The kind of the pushes that confirm it, one per name; undefined for commands that get a reply. */
-  readonly confirmedBy: string | undefined
-  /** Names that are not confirmed yet, as byte strings. */
-  readonly names: Set<string>
-  confirmed(name: string): void
-  resolve(value: RespValue): void
-  reject(error: RespcastError): void
+/** The answer that a command waits for: one reply, or one push per name. */
+export interface Pending {
+  /** Names that are not confirmed yet, as byte strings; empty for commands that get a reply. */
+  readonly names?: Set<string>
+  /** Takes the reply, or an error instead of confirmations. */
+  replied(value: RespValue): void
+  /** Takes the confirmation of a name, as it is read: before anything that follows it. */
+  confirmed?(name: string, push: RespPush): void
+  /** The link ended before the answer. */
+  lost?(): void
+}
+
+/** A command that was sent. */
+interface Sent extends Pending {
+  /** Kind of the pushes that confirm it. */
+  readonly kind: string
 }
 
 /**
- * One WebSocket: commands out, replies matched to them in order, pushes told apart.
+ * One WebSocket: commands out, answers matched to them in order, pushes told apart.
  *
  * A link lives as long as its socket. What belongs to an old link can therefore never reach a new one: its promises reject
  * with `ERR_LOST`, and its events are not heard.
@@ -43,7 +47,7 @@ export class Link {
   readonly #clock: ClientClock
   readonly #listener: LinkListener
   readonly #reader = new RespReader({ maxBulkBytes: 64 * 1024 * 1024 })
-  readonly #pending: Pending[] = []
+  readonly #sent: Sent[] = []
   #ended = false
   #lastReceivedMs: number
 
@@ -76,29 +80,52 @@ export class Link {
     return this.#lastReceivedMs
   }
 
+  /** Sends a command. Its answers come in the order in which commands were sent. */
+  send(args: readonly CommandArgument[], pending: Pending): void {
+    if (this.#ended) {
+      pending.lost?.()
+      return
+    }
+    const [command = ''] = args
+    const kind = typeof command === 'string' ? command.toLowerCase() : ''
+    this.#sent.push({ ...pending, kind })
+    this.#socket.send(encodeCommand(args))
+  }
+
   /**
    * Sends a command that gets a reply.
    *
    * @throws {RespcastError} `ERR_REPLY` for an error reply, `ERR_LOST` if the link ends first.
    */
   call(args: readonly CommandArgument[]): Promise<RespValue> {
-    return this.#send(args, undefined, [], () => undefined)
+    return new Promise((resolve, reject) => {
+      this.send(args, settling(resolve, reject))
+    })
   }
 
   /**
    * Sends a command that is answered by one push per name, or by one error for all of them.
    *
-   * @param names As they stand behind the command's name.
-   * @param confirmed Called while the confirmation is read, so before anything that follows it: byte string.
+   * @param names The arguments of the command.
+   * @param confirmed Called as the confirmation is read, so before anything that follows it: byte string.
    * @throws {RespcastError} `ERR_REPLY`, `ERR_LOST`
    */
-  async request(
+  request(
     command: string,
     names: readonly Uint8Array[],
     confirmed: (name: string) => void,
   ): Promise<void> {
-    const keys = names.map((name) => byteString(name))
-    await this.#send([command, ...names], command.toLowerCase(), keys, confirmed)
+    return new Promise((resolve, reject) => {
+      const open = new Set(names.map((name) => byteString(name)))
+      this.send([command, ...names], {
+        ...settling(() => resolve(), reject),
+        names: open,
+        confirmed: (name) => {
+          confirmed(name)
+          if (open.size === 0) resolve()
+        },
+      })
+    })
   }
 
   /** Closes the socket and hears nothing more of it. */
@@ -108,27 +135,11 @@ export class Link {
     this.#socket.close(code, reason)
   }
 
-  #send(
-    args: readonly CommandArgument[],
-    confirmedBy: string | undefined,
-    names: readonly string[],
-    confirmed: (name: string) => void,
-  ): Promise<RespValue> {
-    return new Promise((resolve, reject) => {
-      if (this.#ended) {
-        reject(new ConnectionError('ERR_LOST', LOST))
-        return
-      }
-      this.#pending.push({ confirmedBy, names: new Set(names), confirmed, resolve, reject })
-      this.#socket.send(encodeCommand(args))
-    })
-  }
-
   #receive(bytes: Uint8Array): void {
     if (this.#ended) return
     this.#lastReceivedMs = this.#clock.monotonicMs()
     this.#reader.push(bytes)
-    // A listener may end the link; what was read behind that is no longer wanted.
+    // A listener may end the link; what was read after that is no longer wanted.
     while (!this.#ended) {
       const value = this.#read()
       if (value === undefined) return
@@ -140,47 +151,48 @@ export class Link {
     try {
       return this.#reader.next()
     } catch (error) {
-      this.drop(4400, 'protocol-error')
       this.#listener.failed(error)
       return undefined
     }
   }
 
   #take(value: RespValue): void {
-    if (isPush(value)) {
-      const [kind, name] = value.items
-      const kindText = kind instanceof Uint8Array ? byteString(kind) : ''
-      if (!this.#confirm(kindText, name)) this.#listener.pushed(kindText, value.items)
+    if (!isPush(value)) {
+      this.#sent.shift()?.replied(value)
       return
     }
-    const pending = this.#pending.shift()
-    if (!pending) return
-    if (isError(value)) {
-      pending.reject(new ReplyError('ERR_REPLY', value.message, errorPrefix(value.message)))
-    } else {
-      pending.resolve(value)
+    const [kind, name] = value.items
+    const kindText = kind instanceof Uint8Array ? byteString(kind) : ''
+    const key = name instanceof Uint8Array ? byteString(name) : ''
+    const oldest = this.#sent[0]
+    if (oldest?.kind !== kindText || !oldest.names?.delete(key)) {
+      this.#listener.pushed(kindText, value.items)
+      return
     }
-  }
-
-  /** Tells whether a push is the confirmation that the oldest command waits for. */
-  #confirm(kind: string, name: RespValue | undefined): boolean {
-    const pending = this.#pending[0]
-    if (pending?.confirmedBy !== kind || !(name instanceof Uint8Array)) return false
-    const key = byteString(name)
-    if (!pending.names.delete(key)) return false
-    pending.confirmed(key)
-    if (pending.names.size === 0) {
-      this.#pending.shift()
-      pending.resolve(null)
-    }
-    return true
+    if (oldest.names.size === 0) this.#sent.shift()
+    oldest.confirmed?.(key, value)
   }
 
   #end(): void {
     this.#ended = true
-    for (const pending of this.#pending.splice(0)) {
-      pending.reject(new ConnectionError('ERR_LOST', LOST))
-    }
+    for (const pending of this.#sent.splice(0)) pending.lost?.()
+  }
+}
+
+/** Settles a promise with the reply. */
+function settling(
+  resolve: (value: RespValue) => void,
+  reject: (error: unknown) => void,
+): Pending & { lost(): void } {
+  return {
+    replied: (value) => {
+      if (isError(value))
+        reject(new ReplyError('ERR_REPLY', value.message, errorPrefix(value.message)))
+      else resolve(value)
+    },
+    lost: () => {
+      reject(new ConnectionError('ERR_LOST', 'The connection was lost before the reply'))
+    },
   }
 }
 

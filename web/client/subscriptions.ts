@@ -4,8 +4,12 @@ import type { Link } from './link.ts'
 import type { AnyCodec, CodecName } from './codec.ts'
 import { Subscriber } from './subscriber.ts'
 import type { SubscribeOptions } from './subscriber.ts'
-import { batches, COMMANDS, KINDS } from './subscription-commands.ts'
+import { COMMANDS, KINDS } from './pushes.ts'
 import type { Bytes, Denial, Message, MessageHandler, SubscriptionKind } from './types.ts'
+
+/** A server accepts 128 arguments and 64 KiB in one command of a browser; batches use half of that. */
+const MAX_BATCH_NAMES = 64
+const MAX_BATCH_BYTES = 32 * 1024
 
 /** What the registry tells its owner. */
 export interface SubscriptionsListener {
@@ -228,4 +232,21 @@ export class Subscriptions {
   #all(): Entry[] {
     return Object.values(this.#entries).flatMap((entries) => [...entries.values()])
   }
+}
+
+/** Splits names into lists that fit into one command each. */
+function batches<Item extends { readonly bytes: Uint8Array }>(items: readonly Item[]): Item[][] {
+  const result: Item[][] = []
+  let batchBytes = Infinity
+  for (const item of items) {
+    const current = result.at(-1)
+    batchBytes += item.bytes.length
+    if (!current || current.length === MAX_BATCH_NAMES || batchBytes > MAX_BATCH_BYTES) {
+      result.push([item])
+      batchBytes = item.bytes.length
+    } else {
+      current.push(item)
+    }
+  }
+  return result
 }

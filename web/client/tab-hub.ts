@@ -1,14 +1,39 @@
 import { byteString, utf8Bytes } from '../../shared/bytes.ts'
 import { classifyClose, parseCloseReason } from '../../shared/close-codes.ts'
 import { RespReader } from '../../shared/resp/reader.ts'
-import type { RespValue } from '../../shared/resp/types.ts'
+import { isError } from '../../shared/resp/types.ts'
+import type { RespPush, RespValue } from '../../shared/resp/types.ts'
 import { encodeValue } from '../../shared/resp/writer.ts'
 import { BEARER_PREFIX } from '../../shared/subprotocol.ts'
 import type { ClientClock, OpenSocket } from './environment.ts'
-import { COMMANDS, KINDS } from './subscription-commands.ts'
-import type { TabNotice, TabRequest } from './tab-messages.ts'
-import { TabUpstream } from './tab-upstream.ts'
+import { Link } from './link.ts'
+import { COMMANDS, KINDS } from './pushes.ts'
 import type { SubscriptionKind } from './types.ts'
+
+/** Message of a tab to the worker that holds the shared connection. */
+export type TabRequest =
+  /** Asks for a connection. `lock` is a Web Lock that the tab holds as long as it lives. */
+  | {
+      readonly type: 'open'
+      readonly url: string
+      readonly protocols: readonly string[]
+      readonly lock: string
+    }
+  /** One or more whole commands. */
+  | { readonly type: 'send'; readonly bytes: Uint8Array }
+  /** This many bytes were processed. */
+  | { readonly type: 'taken'; readonly bytes: number }
+  /** Leaves. `isDead`: the connection did not answer. */
+  | { readonly type: 'close'; readonly isDead: boolean }
+
+/** Message of the worker to a tab. */
+export type TabNotice =
+  /** The worker runs; comes first. */
+  | { readonly type: 'hello' }
+  | { readonly type: 'opened' }
+  /** Whole RESP3 values. */
+  | { readonly type: 'received'; readonly bytes: Uint8Array }
+  | { readonly type: 'closed'; readonly code: number; readonly reason: string }
 
 /** A tab that has not taken in this much is cut off; it then connects anew and reports the gap. */
 const MAX_UNTAKEN_BYTES = 4 * 1024 * 1024
@@ -40,7 +65,7 @@ export class TabHub {
   readonly #clock: ClientClock
   readonly #openSocket: OpenSocket
   readonly #tabs = new Set<Tab>()
-  #upstream: TabUpstream<Tab> | undefined
+  #upstream: Link | undefined
   /** The tab whose token the connection has. */
   #owner: Tab | undefined
   /** Who the server accepted, and until when in milliseconds of the wall clock. */
@@ -78,7 +103,7 @@ export class TabHub {
     } else if (request.type === 'send') {
       tab.reader.push(request.bytes)
       for (let value = tab.reader.next(); value !== undefined; value = tab.reader.next()) {
-        this.#command(tab, value as readonly Uint8Array[])
+        if (isCommand(value)) this.#command(tab, value)
       }
     } else if (request.type === 'taken') {
       tab.untakenBytes -= request.bytes
@@ -86,7 +111,7 @@ export class TabHub {
       this.#leave(tab)
       // A connection that does not answer one tab is dead for all.
       if (request.isDead) {
-        this.#upstream?.close()
+        this.#upstream?.drop()
         this.#lost(1006, '')
       }
     }
@@ -107,23 +132,21 @@ export class TabHub {
   }
 
   /** @throws {Error} If the address is not one that a WebSocket can be opened to. */
-  #connect(tab: Tab, url: string, protocols: readonly string[]): TabUpstream<Tab> {
+  #connect(tab: Tab, url: string, protocols: readonly string[]): Link {
     const hasBearer = protocols.some((name) => name.startsWith(BEARER_PREFIX))
-    const upstream: TabUpstream<Tab> = new TabUpstream(this.#openSocket, url, protocols, {
+    return new Link(this.#clock, this.#openSocket, url, protocols, {
       // Without a token in the request the tab that came first logs in by a command.
       opened: () => {
         if (!hasBearer) this.#openTab(tab)
       },
-      answered: (asker, value) => this.#send(asker, encodeValue(value)),
-      refused: (asker, kind, refused) => {
-        for (const name of refused) asker.names[kind].delete(name)
-      },
-      pushed: (items) => this.#pushed(items),
-      closed: (code, reason) => {
-        if (this.#upstream === upstream) this.#lost(code, reason)
+      pushed: (kind, items) => this.#pushed(kind, items),
+      closed: (code, reason) => this.#lost(code, reason),
+      failed: () => {
+        this.#upstream?.drop(4400)
+        // To the tabs it is a connection that broke: 4400 would say that they are to blame.
+        this.#lost(1006, '')
       },
     })
-    return upstream
   }
 
   #openTab(tab: Tab): void {
@@ -139,7 +162,7 @@ export class TabHub {
     this.#openTab(tab)
     const leftMs = Math.max(0, Math.round(untilMs - this.#clock.wallMs()))
     const items = [utf8Bytes('token'), utf8Bytes('accepted'), user, leftMs]
-    this.#send(tab, encodeValue({ type: 'push', items }))
+    this.#answer(tab, { type: 'push', items })
   }
 
   #command(tab: Tab, args: readonly Uint8Array[]): void {
@@ -147,32 +170,61 @@ export class TabHub {
     const word = first ? byteString(first).toUpperCase() : ''
     for (const kind of KINDS) {
       const { subscribe, unsubscribe } = COMMANDS[kind]
-      if (word === subscribe) {
-        for (const name of names) tab.names[kind].add(byteString(name))
-        this.#upstream?.subscribe(tab, kind, names)
-        return
-      }
-      if (word === unsubscribe) {
-        for (const name of names) this.#unsubscribe(tab, kind, name)
-        return
-      }
+      if (word === subscribe) this.#subscribe(tab, kind, names)
+      else if (word === unsubscribe) for (const name of names) this.#unsubscribe(tab, kind, name)
+      else continue
+      return
     }
     if (word === 'AUTH') this.#owner = tab
-    this.#upstream?.call(tab, args)
+    this.#upstream?.send(args, { replied: (reply) => this.#answer(tab, reply) })
+  }
+
+  #subscribe(tab: Tab, kind: SubscriptionKind, names: readonly Uint8Array[]): void {
+    const keys = new Set(names.map((name) => byteString(name)))
+    for (const key of keys) tab.names[kind].add(key)
+    this.#upstream?.send([COMMANDS[kind].subscribe, ...names], {
+      names: keys,
+      confirmed: (_name, push) => this.#answer(tab, push),
+      replied: (reply) => {
+        if (isError(reply)) for (const key of keys) tab.names[kind].delete(key)
+        this.#answer(tab, reply)
+      },
+    })
   }
 
   #unsubscribe(tab: Tab, kind: SubscriptionKind, name: Uint8Array): void {
     const key = byteString(name)
     tab.names[kind].delete(key)
-    const isWanted = [...this.#tabs].some((other) => other.names[kind].has(key))
-    // A confirmation must not overtake the answers that the tab still waits for, so the server is asked for something else.
-    if (isWanted) this.#upstream?.confirmLater(tab, kind, name)
-    else this.#upstream?.unsubscribe(tab, kind, [name])
+    if (!this.#isWanted(kind, key)) {
+      this.#leaveNames(kind, [name], (push) => this.#answer(tab, push))
+      return
+    }
+    // A confirmation must not overtake the answers that the tab still waits for: a PING takes its turn, and the tab gets the
+    // confirmation instead of the PONG.
+    const word = utf8Bytes(COMMANDS[kind].unsubscribe.toLowerCase())
+    this.#upstream?.send(['PING'], {
+      replied: () => this.#answer(tab, { type: 'push', items: [word, name, 0] }),
+    })
   }
 
-  #pushed(items: readonly RespValue[]): void {
-    const [kind, name] = items
-    const word = kind instanceof Uint8Array ? byteString(kind) : ''
+  #leaveNames(
+    kind: SubscriptionKind,
+    names: readonly Uint8Array[],
+    answered: (value: RespValue) => void,
+  ): void {
+    this.#upstream?.send([COMMANDS[kind].unsubscribe, ...names], {
+      names: new Set(names.map((name) => byteString(name))),
+      confirmed: (_name, push: RespPush) => answered(push),
+      replied: answered,
+    })
+  }
+
+  #isWanted(kind: SubscriptionKind, key: string): boolean {
+    return [...this.#tabs].some((tab) => tab.names[kind].has(key))
+  }
+
+  #pushed(word: string, items: readonly RespValue[]): void {
+    const [, name] = items
     if (word === 'token') {
       this.#tokenPushed(items)
       return
@@ -207,6 +259,10 @@ export class TabHub {
     }
   }
 
+  #answer(tab: Tab, value: RespValue): void {
+    this.#send(tab, encodeValue(value))
+  }
+
   #send(tab: Tab, bytes: Uint8Array): void {
     if (!this.#tabs.has(tab)) return
     // A single message never cuts off a tab that keeps up.
@@ -223,20 +279,16 @@ export class TabHub {
     if (!this.#tabs.delete(tab)) return
     tab.port.close()
     if (this.#tabs.size === 0) {
-      this.#upstream?.close(1000)
+      this.#upstream?.drop(1000)
       this.#upstream = undefined
       this.#accepted = undefined
       return
     }
-    this.#upstream?.forget(tab)
     for (const kind of KINDS) {
-      const unwanted = [...tab.names[kind]].filter(
-        (name) => ![...this.#tabs].some((other) => other.names[kind].has(name)),
-      )
-      const names = unwanted.map((name) =>
-        Uint8Array.from(name, (character) => character.charCodeAt(0)),
-      )
-      if (names.length > 0) this.#upstream?.unsubscribe(undefined, kind, names)
+      const names = [...tab.names[kind]]
+        .filter((name) => !this.#isWanted(kind, name))
+        .map((name) => Uint8Array.from(name, (character) => character.charCodeAt(0)))
+      if (names.length > 0) this.#leaveNames(kind, names, () => undefined)
     }
   }
 
@@ -257,4 +309,8 @@ export class TabHub {
       tab.port.close()
     }
   }
+}
+
+function isCommand(value: RespValue): value is readonly Uint8Array[] {
+  return Array.isArray(value) && value.every((arg) => arg instanceof Uint8Array)
 }

@@ -1,6 +1,6 @@
 import { environmentOf } from './browser-environment.ts'
-import type { TabRequest } from './tab-messages.ts'
 import { TabHub } from './tab-hub.ts'
+import type { TabRequest } from './tab-hub.ts'
 
 /** The shared worker of `share: 'tabs'`. */
 const { clock, openSocket } = environmentOf()

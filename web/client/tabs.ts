@@ -1,6 +1,6 @@
 import type { ClientSocket, OpenSocket, SocketListener } from './environment.ts'
-import type { TabNotice, TabRequest } from './tab-messages.ts'
-import { subjectOf } from './token-subject.ts'
+import type { TabNotice, TabRequest } from './tab-hub.ts'
+import { subjectOf } from './token-source.ts'
 
 /** A worker that has not said hello by then cannot be used. Milliseconds. */
 const HELLO_TIMEOUT_MS = 2000

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RespcastClient } from '../../../web/client/client.ts'
 import type { ConnectOptions } from '../../../web/client/options.ts'
-import { subjectOf } from '../../../web/client/token-subject.ts'
+import { subjectOf } from '../../../web/client/token-source.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
 import { shareTabsOf } from './support/fake-tabs.ts'
 import type { FakePort } from './support/fake-tabs.ts'
