@@ -5,7 +5,9 @@ import { UserTable } from './acl/users.ts'
 import type { Client } from './client/client.ts'
 import { ClientTable } from './client/clients.ts'
 import { describeClient } from './client/describe.ts'
+import { ArenaPool } from './delivery/arenas.ts'
 import { Flusher } from './delivery/flusher.ts'
+import { Turn } from './delivery/turn.ts'
 import { applyUserChanges } from './client/user-changes.ts'
 import type { Clock } from './clock.ts'
 import { ALL_COMMANDS } from './command/commands.ts'
@@ -95,22 +97,20 @@ export class Core {
     const table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
     const counters = new Counters()
     const users = createUsers(config, table)
-    const registry = new Registry(deliveryOptions({ config, clock, log, counters }))
+    const turn = new Turn(new ArenaPool())
+    const registry = new Registry(deliveryOptions({ config, clock, log, counters }), turn)
     config.onChange(['ws-max-message-out'], (settings) => {
       const bytes = settings.memory('ws-max-message-out')
       if (bytes > 0) registry.limitMessages(bytes)
       return undefined
     })
-    const clients: ClientTable = new ClientTable(clock, (client, first) =>
-      flusher.add(client, first),
-    )
+    const clients = new ClientTable(clock)
     this.#guard = createGuard({ config, clock, log, clients, counters })
     this.#eviction = createEviction({ config, clock, log, clients, counters })
     const flusher = new Flusher({
       atEndOfTurn: parts.atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
-      openBytes: () => registry.openBytes,
-      endTurn: () => registry.endTurn(),
+      turn,
       beforeWrite: (client, nowMs) => this.#guard.beforeWrite(client, nowMs),
       afterWrite: (client, nowMs) => {
         this.#guard.afterWrite(client, nowMs)
@@ -120,8 +120,8 @@ export class Core {
     clients.onClosed((client, cause) => {
       const rest = registry.forget(client)
       if (rest) whileTrue(rest, parts.atEndOfTurn)
-      counters.bytesOutClosed += client.bytesOut
-      counters.writesClosed += client.writes
+      counters.bytesOutClosed += client.output.bytes
+      counters.writesClosed += client.output.writes
       counters.countClose(cause.name)
       log.debug(
         { id: client.id, address: client.origin.address, cause: cause.name },
@@ -153,6 +153,7 @@ export class Core {
       config,
       clock,
       clients,
+      flusher,
       users,
       tokens,
       table,

@@ -124,7 +124,7 @@ export class Gateway {
       client.close(closeCause('draining', 'flush', 'the server is going away', retryMs))
     }
     const timer = this.#clock.after(DRAIN_MS, () => {
-      for (const client of leaving) client.terminate()
+      for (const client of leaving) client.output.terminate()
     })
     await services.clients.drained()
     timer.cancel()

@@ -1,13 +1,13 @@
 import type { Timer } from '../clock.ts'
-import type { Overlay, Subscriber, SubscriberSegment } from '../pubsub/subscriber.ts'
+import type { Overlay, Subscriber } from '../pubsub/subscriber.ts'
 import { Subscriptions } from '../pubsub/subscriptions.ts'
-import type { Protocol, ReplyWriter } from '../resp/reply-writer.ts'
+import type { Protocol } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
-import type { DropTest } from '../delivery/segment.ts'
 import { PEER_CLOSED, type CloseCause } from './close-cause.ts'
 import type { Identity } from './identity.ts'
 import { OutputLimiter, type ClientLimits, type LimitClass } from './limits.ts'
-import { OutputQueue } from '../delivery/output-queue.ts'
+import type { Flusher } from '../delivery/flusher.ts'
+import { Output } from '../delivery/output.ts'
 import type { Sink } from '../delivery/sink.ts'
 import type { Tracking } from './tracking.ts'
 
@@ -44,28 +44,19 @@ export interface ClientOrigin {
   readonly connectedMs: number
 }
 
-/** What a client asks of those who keep all clients. */
+/** Keeps all clients. */
 export interface ClientHost {
-  /**
-   * The client has something to send: call {@link Client.flush} at the end of the turn.
-   *
-   * @param first It waits for a reply, and goes before those who are only sent messages.
-   */
-  wantsFlush(client: Client, first: boolean): void
   /** The client has just been closed and has to be forgotten everywhere. */
   closed(client: Client, cause: CloseCause): void
   /** The socket of a closed client is gone. */
   gone(client: Client): void
 }
 
-/** Bytes of one write; what is behind it can still be dropped. */
-export const MOST_BYTES_IN_FLIGHT = 262_144
-
 /** CLIENT REPLY. */
 export type ReplyMode = 'on' | 'off' | 'skip-next' | 'skip-this'
 
 /**
- * One connection's state, the same for TCP and WebSocket: who it is, what it listens to, what it has still to be sent.
+ * One connection's state, the same for TCP and WebSocket: its identity, its subscriptions, its output.
  *
  * Once `closed` is set nothing more is executed for it and nothing reaches it, whatever its socket still does.
  */
@@ -73,6 +64,7 @@ export class Client implements Subscriber {
   readonly origin: ClientOrigin
   readonly limits: ClientLimits
   readonly subscriptions = new Subscriptions()
+  readonly output: Output
 
   protocol: Protocol
   identity: Identity
@@ -94,7 +86,6 @@ export class Client implements Subscriber {
   /** Monotonic milliseconds of the last byte in or out. */
   lastInteractionMs: number
   bytesIn = 0
-  bytesOut = 0
   /** Bytes received that are not part of a finished request. */
   queryBytes = 0
   commands = 0
@@ -107,21 +98,10 @@ export class Client implements Subscriber {
   /** READONLY, in a cluster. */
   readOnly = false
   tracking: Tracking | undefined
-  /** Writes to its socket. */
-  writes = 0
   /** The soft clock of its output limit. */
   readonly limiter = new OutputLimiter()
 
-  readonly #sink: Sink
   readonly #host: ClientHost
-  readonly #output = new OutputQueue<Subscriber>()
-  /** Pushes to itself while its own command runs: they follow the reply. */
-  #ownPushes: OutputQueue<Subscriber> | undefined
-  #executing = false
-  #dirty = false
-  #goesFirst = false
-  #blocked = false
-  #ended = false
   #cause: CloseCause | undefined
 
   constructor(
@@ -130,6 +110,7 @@ export class Client implements Subscriber {
     protocol: Protocol,
     limits: ClientLimits,
     sink: Sink,
+    flusher: Pick<Flusher, 'add'>,
     host: ClientHost,
   ) {
     this.origin = origin
@@ -137,7 +118,7 @@ export class Client implements Subscriber {
     this.protocol = protocol
     this.limits = limits
     this.lastInteractionMs = origin.connectedMs
-    this.#sink = sink
+    this.output = new Output(this, sink, flusher)
     this.#host = host
   }
 
@@ -161,22 +142,6 @@ export class Client implements Subscriber {
     return this.limits.maxMessageBytes
   }
 
-  /** Whether the kernel has not taken the last write yet. */
-  get isBlocked(): boolean {
-    return this.#blocked
-  }
-
-  /** Bytes that wait for this client here and in its socket, the kernel's own buffer left out. */
-  get heldBytes(): number {
-    // What a socket has taken at once does not wait in it; asking it costs more than the rest.
-    return this.#output.heldBytes + (this.#blocked ? this.#sink.pendingBytes : 0)
-  }
-
-  /** Number of pieces waiting: CLIENT LIST's `oll`. */
-  get outputItems(): number {
-    return this.#output.itemCount
-  }
-
   /** It has logged in. */
   authenticate(): void {
     this.authenticated = true
@@ -187,85 +152,6 @@ export class Client implements Subscriber {
   get limitClass(): LimitClass {
     if (this.isWebSocket) return 'websocket'
     return this.subscriptions.any ? 'pubsub' : 'normal'
-  }
-
-  attach(segment: SubscriberSegment, start: number): void {
-    if (this.#cause) return
-    this.#pushTarget().attach(this, segment, start)
-    this.#wantFlush()
-  }
-
-  deliver(segment: SubscriberSegment, start: number, end: number): void {
-    if (this.#cause) return
-    this.#pushTarget().deliver(this, segment, start, end)
-    this.#wantFlush()
-  }
-
-  /** Sends a push of its own, in one whole frame. */
-  push(frame: Buffer): void {
-    if (this.#cause) return
-    this.#pushTarget().append(this, frame, 0, frame.length)
-    this.#wantFlush(true)
-  }
-
-  /**
-   * Drops queued messages, whole frames each. What is handed to the socket already is past that: one write of at most 256 KB,
-   * or of one larger message.
-   */
-  dropQueued(drops: DropTest): void {
-    this.#output.drop(this, drops)
-    this.#ownPushes?.drop(this, drops)
-  }
-
-  /** From here to {@link finishCommand} pushes to this client are held back behind its reply. */
-  startCommand(): void {
-    this.#executing = true
-    this.#output.closeTail(this)
-  }
-
-  /** Sends the reply that `writer` holds, then the pushes that the command caused. */
-  finishCommand(writer: ReplyWriter): void {
-    this.#executing = false
-    if (this.#cause === PEER_CLOSED) return
-    if (writer.end > writer.start) {
-      this.#output.append(this, writer.buffer, writer.start, writer.end)
-      this.#wantFlush(true)
-    }
-    const own = this.#ownPushes
-    if (own && !own.isEmpty) {
-      this.#output.moveFrom(this, own)
-      this.#wantFlush(true)
-    }
-  }
-
-  /**
-   * Writes what waits, as far as the kernel takes it. Called by the flusher at the end of a turn.
-   *
-   * @param nowMs Monotonic milliseconds.
-   * @param first It is written among those who go first; its place among the others, if it has one, stays.
-   */
-  flush(nowMs: number, first: boolean): void {
-    if (first) this.#goesFirst = false
-    else this.#dirty = false
-    while (!this.#blocked && !this.#output.isEmpty) {
-      const write = this.#output.take(MOST_BYTES_IN_FLIGHT, this.#sink.framed, this)
-      this.bytesOut += write.length
-      this.writes++
-      this.lastInteractionMs = nowMs
-      if (this.#sink.write(write.buffers)) continue
-      this.#blocked = true
-      for (const memory of write.from) memory.pin()
-    }
-    if (this.#cause && this.#output.isEmpty && !this.#ended) {
-      this.#ended = true
-      this.#sink.end(this.#cause.close)
-    }
-  }
-
-  /** The kernel took the last write: go on at the end of this turn. */
-  onWritable(): void {
-    this.#blocked = false
-    if (!this.#output.isEmpty) this.#wantFlush()
   }
 
   /**
@@ -280,21 +166,9 @@ export class Client implements Subscriber {
     this.#cause = cause
     this.#endDeadline()
     this.transaction = undefined
-    this.#ownPushes = undefined
-    if (cause.output === 'drop' && !this.#executing) this.#output.clear()
-    else this.#output.closeTail(this)
-    if (lastPush && this.isWebSocket) {
-      this.#pushTarget().append(this, lastPush, 0, lastPush.length)
-    }
+    if (cause === PEER_CLOSED) this.output.terminate()
+    else this.output.end(cause, lastPush)
     this.#host.closed(this, cause)
-    const atOnce = cause.output === 'drop' && !this.isWebSocket && !this.#executing
-    if (atOnce || cause === PEER_CLOSED) {
-      this.#sink.terminate()
-    } else {
-      // A client that was waiting for a login is paused, and its half of the closing handshake has to be read.
-      this.#sink.resume()
-      this.#wantFlush(true)
-    }
   }
 
   /** The socket is gone. */
@@ -303,36 +177,8 @@ export class Client implements Subscriber {
     this.#host.gone(this)
   }
 
-  /** Stops reading from the socket while a command waits for its answer. */
-  pause(): void {
-    this.#sink.pause()
-  }
-
-  resume(): void {
-    this.#sink.resume()
-  }
-
-  /** Ends the socket without the closing handshake; for those that do not finish a {@link close}. */
-  terminate(): void {
-    this.#output.clear()
-    this.#sink.terminate()
-  }
-
   #endDeadline(): void {
     this.deadline?.cancel()
     this.deadline = undefined
-  }
-
-  #pushTarget(): OutputQueue<Subscriber> {
-    if (!this.#executing) return this.#output
-    this.#ownPushes ??= new OutputQueue<Subscriber>()
-    return this.#ownPushes
-  }
-
-  #wantFlush(first = false): void {
-    if (this.#goesFirst || (this.#dirty && !first)) return
-    if (first) this.#goesFirst = true
-    else this.#dirty = true
-    this.#host.wantsFlush(this, first)
   }
 }

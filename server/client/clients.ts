@@ -12,7 +12,6 @@ export type ClosedListener = (client: Client, cause: CloseCause) => void
 /** All clients there are, in the order in which they connected, and by the name of their user. */
 export class ClientTable implements ClientHost {
   readonly #clock: Clock
-  readonly #flush: (client: Client, first: boolean) => void
   readonly #byId = new Map<number, Client>()
   readonly #byUser = new Map<string, Set<Client>>()
   readonly #closedListeners: ClosedListener[] = []
@@ -21,10 +20,8 @@ export class ClientTable implements ClientHost {
   #whenDrained: (() => void)[] = []
   #nextId = 1
 
-  /** @param flush Has a client written at the end of the turn, before others if it goes first. */
-  constructor(clock: Clock, flush: (client: Client, first: boolean) => void) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#flush = flush
   }
 
   /** Clients that are connected and not being closed. */
@@ -78,10 +75,6 @@ export class ClientTable implements ClientHost {
     this.#closedListeners.push(listener)
   }
 
-  wantsFlush(client: Client, first: boolean): void {
-    this.#flush(client, first)
-  }
-
   closed(client: Client, cause: CloseCause): void {
     this.#byId.delete(client.id)
     this.#unindex(client)
@@ -103,7 +96,7 @@ export class ClientTable implements ClientHost {
   }
 
   #hurry(client: Client): void {
-    if (this.#leaving.has(client)) client.terminate()
+    if (this.#leaving.has(client)) client.output.terminate()
   }
 
   #index(client: Client): void {

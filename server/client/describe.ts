@@ -10,7 +10,7 @@ import { clientMemory } from './memory.ts'
  */
 export function describeClient(client: Client, nowMs: number): string {
   const { origin, subscriptions } = client
-  const held = client.heldBytes
+  const held = client.output.heldBytes
   const { transaction } = client
   const fields: (readonly [string, string | number])[] = [
     ['id', origin.id],
@@ -34,10 +34,10 @@ export function describeClient(client: Client, nowMs: number): string {
     ['rbs', 0],
     ['rbp', 0],
     ['obl', 0],
-    ['oll', client.outputItems],
+    ['oll', client.output.itemCount],
     ['omem', held],
     ['tot-mem', clientMemory(client)],
-    ['events', client.isBlocked ? 'rw' : 'r'],
+    ['events', client.output.isBlocked ? 'rw' : 'r'],
     ['cmd', client.lastCommand || 'NULL'],
     ['user', escapeField(client.identity.user.name)],
     ['redir', client.tracking?.redirect ?? -1],

@@ -15,7 +15,7 @@ export function clientMemory(client: Client): number {
   const { subscriptions, transaction } = client
   return (
     CONNECTION_BYTES +
-    client.heldBytes +
+    client.output.heldBytes +
     client.queryBytes +
     (transaction?.bytes ?? 0) +
     (subscriptions.count + subscriptions.shardCount) * SUBSCRIPTION_BYTES

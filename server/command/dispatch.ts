@@ -90,14 +90,14 @@ export class Dispatcher {
     this.#context.client = client
     this.#context.repliedByPush = false
     this.#context.inTransaction = false
-    client.startCommand()
+    client.output.startCommand()
     this.#reply.begin(client.protocol)
     if (client.replyMode === 'skip-next') client.replyMode = 'skip-this'
   }
 
   #finish(client: Client, waits = false): void {
     if (isSilent(client)) this.#silence(client, waits)
-    client.finishCommand(this.#reply)
+    client.output.finishCommand(this.#reply)
   }
 
   /** CLIENT REPLY: drops the reply, unless it is a push. */

@@ -1,5 +1,6 @@
-import { MOST_BYTES_IN_FLIGHT, type Client } from '../client/client.ts'
-import { WriteQueue } from './write-queue.ts'
+import type { Client } from '../client/client.ts'
+import { MOST_BYTES_IN_FLIGHT, type Output } from './output.ts'
+import type { Turn } from './turn.ts'
 
 /**
  * How long one slice of a flush may take before the loop gets its turn, in ms. While a slice is short, publishers are read
@@ -14,30 +15,62 @@ const SLICE_MS = 0.1
  */
 const LONG_SLICE_MS = 10
 
-/** Clients between two looks at the clock. */
-const CLIENTS_PER_LOOK = 8
+/** Outputs written between two looks at the clock. */
+const OUTPUTS_PER_LOOK = 8
 
-/** What the flusher needs of its surroundings. */
+/** Places that are kept when nobody waits, and that may lie unused in front of those who do. */
+const SPARE_PLACES = 4_096
+
+/** Outputs that wait to be written, oldest first. Its places are used again: a turn allocates nothing. */
+export class WriteQueue {
+  #outputs: (Output | undefined)[] = []
+  #head = 0
+  #tail = 0
+
+  get isEmpty(): boolean {
+    return this.#head === this.#tail
+  }
+
+  push(output: Output): void {
+    if (this.#head > SPARE_PLACES) {
+      this.#outputs = this.#outputs.slice(this.#head, this.#tail)
+      this.#tail -= this.#head
+      this.#head = 0
+    }
+    this.#outputs[this.#tail++] = output
+  }
+
+  /** Takes the oldest; undefined if none waits. */
+  shift(): Output | undefined {
+    if (this.#head === this.#tail) return undefined
+    const output = this.#outputs[this.#head]
+    this.#outputs[this.#head++] = undefined
+    if (this.#head === this.#tail) {
+      this.#head = this.#tail = 0
+      if (this.#outputs.length > SPARE_PLACES) this.#outputs = []
+    }
+    return output
+  }
+}
+
+/** Surroundings of a {@link Flusher}. */
 export interface FlusherOptions {
   /** Calls back once everything readable in this turn of the event loop has been handled. */
   readonly atEndOfTurn: (callback: () => void) => void
   /** Monotonic milliseconds. */
   readonly nowMs: () => number
-  /** Bytes of the messages that not all clients have been written yet, each counted once. */
-  readonly openBytes: () => number
-  /** Called when all clients have been written. */
-  readonly endTurn: () => void
+  /** Ended when all outputs have been written. */
+  readonly turn: Pick<Turn, 'bytes' | 'end'>
   /** Called for each client right before and right after its write, to judge its limits. */
   readonly beforeWrite: (client: Client, nowMs: number) => void
   readonly afterWrite: (client: Client, nowMs: number) => void
 }
 
 /**
- * Writes each client that has something to be sent at the end of the turn, once, however much was put in its output.
+ * Writes each output that holds something once at the end of the turn, however much was queued in it.
  *
- * Those who wait for a reply go first, so that they can go on. The others queue up, and are written in slices, so that the
- * loop is never held for long. Order within a client is not touched by that: what comes meanwhile goes behind what
- * waits.
+ * Outputs with a reply go first, so that their clients can go on. The others are written in slices, so that the loop is
+ * never held for long. Order within an output is not affected: what is queued meanwhile comes last.
  */
 export class Flusher {
   readonly #options: FlusherOptions
@@ -50,10 +83,14 @@ export class Flusher {
     this.#options = options
   }
 
-  /** Asks for a client to be written at the end of this turn. */
-  add(client: Client, first: boolean): void {
-    if (first) this.#first.push(client)
-    else this.#others.push(client)
+  /**
+   * Has an output written at the end of this turn.
+   *
+   * @param first It holds a reply, and goes before those that hold only messages.
+   */
+  add(output: Output, first: boolean): void {
+    if (first) this.#first.push(output)
+    else this.#others.push(output)
     if (!this.#scheduled && !(first && this.#holds)) this.#schedule()
   }
 
@@ -85,24 +122,24 @@ export class Flusher {
     const startMs = this.#options.nowMs()
     this.#write(this.#first, true, startMs)
     this.#write(this.#others, false, startMs)
-    if (this.#others.isEmpty) this.#options.endTurn()
+    if (this.#others.isEmpty) this.#options.turn.end()
     const isLeft = !this.#first.isEmpty || !this.#others.isEmpty
     if (isLeft && !this.#scheduled) this.#schedule()
   }
 
-  /** Writes clients until the slice is over, at least some. */
+  /** Writes outputs until the slice is over, at least some. */
   #write(queue: WriteQueue, first: boolean, startMs: number): void {
     let nowMs = startMs
-    const sliceMs = this.#options.openBytes() < MOST_BYTES_IN_FLIGHT ? SLICE_MS : LONG_SLICE_MS
+    const sliceMs = this.#options.turn.bytes < MOST_BYTES_IN_FLIGHT ? SLICE_MS : LONG_SLICE_MS
     for (let count = 1; !queue.isEmpty; count++) {
-      if (count % CLIENTS_PER_LOOK === 0) {
+      if (count % OUTPUTS_PER_LOOK === 0) {
         nowMs = this.#options.nowMs()
         if (nowMs - startMs > sliceMs) return
       }
-      const client = queue.shift() as Client
-      this.#options.beforeWrite(client, nowMs)
-      client.flush(nowMs, first)
-      this.#options.afterWrite(client, nowMs)
+      const output = queue.shift() as Output
+      this.#options.beforeWrite(output.client, nowMs)
+      output.flush(nowMs, first)
+      this.#options.afterWrite(output.client, nowMs)
     }
   }
 }

@@ -47,23 +47,23 @@ export class OutputGuard {
   /** Redis' classes count what waits before it is written. */
   beforeWrite(client: Client, nowMs: number): void {
     if (client.closed || client.isWebSocket) return
-    const held = client.heldBytes - UNCOUNTED_BYTES
+    const held = client.output.heldBytes - UNCOUNTED_BYTES
     if (held > 0 || client.limiter.isCounting) this.#judge(client, held, nowMs)
   }
 
   /** A WebSocket is judged by what its socket has not taken, and whoever has not logged in likewise. */
   afterWrite(client: Client, nowMs: number): void {
     if (client.closed) return
-    if (!client.isBlocked) {
+    if (!client.output.isBlocked) {
       // Nobody looks at it again before it is sent something: its soft clock must not run on until then.
       if (client.limiter.isCounting) client.limiter.reset()
       return
     }
-    if (!client.authenticated && client.heldBytes > UNAUTHENTICATED_BYTES) {
+    if (!client.authenticated && client.output.heldBytes > UNAUTHENTICATED_BYTES) {
       this.#close(client, 'unauthenticated')
     } else if (client.isWebSocket) {
       // What was handed over as one write is one message at most beyond the cap: it does not count alone.
-      this.#judge(client, client.outputItems === 0 ? 0 : client.heldBytes, nowMs)
+      this.#judge(client, client.output.itemCount === 0 ? 0 : client.output.heldBytes, nowMs)
     }
   }
 
@@ -82,7 +82,7 @@ export class OutputGuard {
     const nowMs = clock.monotonicMs()
     const idleMs = idleSeconds() * 1000
     for (const client of clients.all()) {
-      if (client.isBlocked) {
+      if (client.output.isBlocked) {
         this.beforeWrite(client, nowMs)
         this.afterWrite(client, nowMs)
       } else if (

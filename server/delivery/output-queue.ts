@@ -1,4 +1,5 @@
 import { frameHeader } from '../resp/frame.ts'
+import type { Output } from './output.ts'
 import { Segment, type DropTest, type Pinnable, type Write } from './segment.ts'
 
 /** The end of a share that grows with its segment. */
@@ -11,8 +12,8 @@ const NOWHERE: readonly Pinnable[] = []
 
 const NOTHING: Write = { buffers: [], length: 0, from: NOWHERE }
 
-interface Item<Reader> {
-  source: Buffer | Segment<Reader>
+interface Item {
+  source: Buffer | Segment
   start: number
   end: number
 }
@@ -26,13 +27,19 @@ interface Item<Reader> {
  *
  * The first item lies in the queue itself: in a fan-out it is the only one, and then nothing is allocated for it.
  */
-export class OutputQueue<Reader> {
-  #source: Buffer | Segment<Reader> | undefined
+export class OutputQueue {
+  #source: Buffer | Segment | undefined
   #start = 0
   #end = 0
-  #rest: Item<Reader>[] | undefined
+  #rest: Item[] | undefined
   /** Bytes of all items but an open one. */
   #closedBytes = 0
+  readonly #owner: Output
+
+  /** @param owner Named to a segment whose share was closed or used up, to be attached again at the next message. */
+  constructor(owner: Output) {
+    this.#owner = owner
+  }
 
   get isEmpty(): boolean {
     return this.#source === undefined
@@ -50,40 +57,40 @@ export class OutputQueue<Reader> {
   }
 
   /** Puts whole frames `buffer[start, end)` at the end. */
-  append(owner: Reader, buffer: Buffer, start: number, end: number): void {
+  append(buffer: Buffer, start: number, end: number): void {
     if (start === end) return
-    this.closeTail(owner)
+    this.closeTail()
     this.#closedBytes += end - start
     this.#push(buffer, start, end)
   }
 
   /** Puts the segment from `start` on at the end, open. */
-  attach(owner: Reader, segment: Segment<Reader>, start: number): void {
+  attach(segment: Segment, start: number): void {
     if (this.#openSegment() === segment) return
-    this.closeTail(owner)
+    this.closeTail()
     this.#push(segment, start, OPEN)
   }
 
   /** Puts the segment's frames `[start, end)` at the end. */
-  deliver(owner: Reader, segment: Segment<Reader>, start: number, end: number): void {
-    this.closeTail(owner)
+  deliver(segment: Segment, start: number, end: number): void {
+    this.closeTail()
     this.#closedBytes += end - start
     this.#push(segment, start, end)
   }
 
-  /** Closes an open share at what its segment holds now; the segment learns that `owner` must be attached again. */
-  closeTail(owner: Reader): void {
+  /** Closes an open share at what its segment holds now; the segment notes that its owner must be attached again. */
+  closeTail(): void {
     const segment = this.#openSegment()
     if (!segment) return
     this.#closedBytes += segment.length - this.#tailStart()
     this.#setTailEnd(segment.length)
-    segment.detach(owner)
+    segment.detach(this.#owner)
   }
 
   /** Moves everything of `other` behind what is here. `other` is empty afterwards. */
-  moveFrom(owner: Reader, other: OutputQueue<Reader>): void {
+  moveFrom(other: OutputQueue): void {
     if (other.#source === undefined) return
-    this.closeTail(owner)
+    this.closeTail()
     this.#closedBytes += other.#closedBytes
     this.#push(other.#source, other.#start, other.#end)
     if (other.#rest) for (const item of other.#rest) this.#push(item.source, item.start, item.end)
@@ -91,8 +98,8 @@ export class OutputQueue<Reader> {
   }
 
   /** Drops the messages that `drops` names out of what waits, whole frames each; replies and other pushes stay. */
-  drop(owner: Reader, drops: DropTest): void {
-    this.closeTail(owner)
+  drop(drops: DropTest): void {
+    this.closeTail()
     if (this.#source === undefined) return
     const items = [{ source: this.#source, start: this.#start, end: this.#end }]
     if (this.#rest) items.push(...this.#rest)
@@ -120,21 +127,20 @@ export class OutputQueue<Reader> {
    * replies counts as one).
    *
    * @param framed Put it in one WebSocket message.
-   * @param owner Told to a segment whose open share is used up: there may be more for it.
    */
-  take(most: number, framed: boolean, owner: Reader): Write {
+  take(most: number, framed: boolean): Write {
     const source = this.#source
     if (source === undefined) return NOTHING
     if (this.#rest === undefined && source instanceof Segment) {
       const slice = source.slice(this.#start, this.#firstEnd(source), most)
-      this.#advance(slice.end, slice.plain.length, owner)
+      this.#advance(slice.end, slice.plain.length)
       return framed ? slice.framed : slice.plain
     }
     if (this.#rest === undefined && !framed) {
       // A run of replies, which is one item: what most reads are answered with.
       const buffers = [(source as Buffer).subarray(this.#start, this.#end)]
       const length = this.#end - this.#start
-      this.#advance(this.#end, length, owner)
+      this.#advance(this.#end, length)
       return { buffers, length, from: NOWHERE }
     }
     const buffers: Buffer[] = []
@@ -142,7 +148,7 @@ export class OutputQueue<Reader> {
     let length = 0
     while (this.#source !== undefined) {
       if (this.#source instanceof Segment) from.push(this.#source)
-      const taken = this.#takeItem(buffers, most - length, length === 0, owner)
+      const taken = this.#takeItem(buffers, most - length, length === 0)
       if (taken === 0) break
       length += taken
     }
@@ -154,35 +160,35 @@ export class OutputQueue<Reader> {
   }
 
   /** @returns Bytes taken; 0 where the next frame is too large for this write. */
-  #takeItem(into: Buffer[], most: number, first: boolean, owner: Reader): number {
-    const source = this.#source as Buffer | Segment<Reader>
+  #takeItem(into: Buffer[], most: number, first: boolean): number {
+    const source = this.#source as Buffer | Segment
     if (source instanceof Segment) {
       if (most <= 0) return 0
       const slice = source.slice(this.#start, this.#firstEnd(source), most)
       const { buffers, length } = slice.plain
       if (length > most && !first) return 0
       into.push(...buffers)
-      this.#advance(slice.end, length, owner)
+      this.#advance(slice.end, length)
       return length
     }
     const length = this.#end - this.#start
     if (length > most && !first) return 0
     into.push(source.subarray(this.#start, this.#end))
-    this.#advance(this.#end, length, owner)
+    this.#advance(this.#end, length)
     return length
   }
 
-  #firstEnd(segment: Segment<Reader>): number {
+  #firstEnd(segment: Segment): number {
     return this.#end === OPEN ? segment.length : this.#end
   }
 
   /** Moves the front on to position `to` of the first item; an item that is used up is let go. */
-  #advance(to: number, bytes: number, owner: Reader): void {
+  #advance(to: number, bytes: number): void {
     this.#start = to
     if (this.#end === OPEN) {
-      const segment = this.#source as Segment<Reader>
+      const segment = this.#source as Segment
       if (to < segment.length) return
-      segment.detach(owner)
+      segment.detach(this.#owner)
     } else {
       this.#closedBytes -= bytes
       if (to < this.#end) return
@@ -195,7 +201,7 @@ export class OutputQueue<Reader> {
     this.#end = next?.end ?? 0
   }
 
-  #push(source: Buffer | Segment<Reader>, start: number, end: number): void {
+  #push(source: Buffer | Segment, start: number, end: number): void {
     if (this.#source === undefined) {
       retain(source)
       this.#source = source
@@ -212,35 +218,35 @@ export class OutputQueue<Reader> {
     }
   }
 
-  #openSegment(): Segment<Reader> | undefined {
+  #openSegment(): Segment | undefined {
     if (this.#source === undefined || this.#tailEnd() !== OPEN) return undefined
-    return this.#tailSource() as Segment<Reader>
+    return this.#tailSource() as Segment
   }
 
-  #tailSource(): Buffer | Segment<Reader> {
+  #tailSource(): Buffer | Segment {
     return (this.#rest ? this.#rest[this.#rest.length - 1]?.source : this.#source) as
       | Buffer
-      | Segment<Reader>
+      | Segment
   }
 
   #tailStart(): number {
-    return this.#rest ? (this.#rest[this.#rest.length - 1] as Item<Reader>).start : this.#start
+    return this.#rest ? (this.#rest[this.#rest.length - 1] as Item).start : this.#start
   }
 
   #tailEnd(): number {
-    return this.#rest ? (this.#rest[this.#rest.length - 1] as Item<Reader>).end : this.#end
+    return this.#rest ? (this.#rest[this.#rest.length - 1] as Item).end : this.#end
   }
 
   #setTailEnd(end: number): void {
-    if (this.#rest) (this.#rest[this.#rest.length - 1] as Item<Reader>).end = end
+    if (this.#rest) (this.#rest[this.#rest.length - 1] as Item).end = end
     else this.#end = end
   }
 }
 
-function retain<Reader>(source: Buffer | Segment<Reader>): void {
+function retain(source: Buffer | Segment): void {
   if (source instanceof Segment) source.retain()
 }
 
-function release<Reader>(source: Buffer | Segment<Reader> | undefined): void {
+function release(source: Buffer | Segment | undefined): void {
   if (source instanceof Segment) source.release()
 }

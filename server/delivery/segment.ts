@@ -5,6 +5,7 @@ import {
   MAX_FRAME_HEADER_BYTES,
   writeFrameHeader,
 } from '../resp/frame.ts'
+import type { Output } from './output.ts'
 import type { Payload } from './payload.ts'
 import type { MessageKind } from '../resp/push.ts'
 
@@ -87,12 +88,12 @@ export class Slice {
  * All subscribers that are to get the same run of messages share it: each holds a position and no bytes. Small payloads
  * are copied in, so that a run is one buffer; large ones stay references to the publisher's bytes.
  */
-export class Segment<Reader = unknown> {
+export class Segment {
   readonly kind: MessageKind
   /** The channel, or for `pmessage` the pattern, as a byte string. */
   readonly name: string
-  /** Readers whose share was closed, or was sent whole: to be attached again at the next message. */
-  detached: Reader[] | undefined
+  /** Outputs whose share was closed, or was sent whole: to be attached again at the next message. */
+  detached: Output[] | undefined
   /** Nothing will be appended any more, so nobody has to be attached again. */
   sealed = false
   /** Places in output queues that lie in it. */
@@ -145,11 +146,11 @@ export class Segment<Reader = unknown> {
     return true
   }
 
-  /** Notes that a reader has no open share any more. */
-  detach(reader: Reader): void {
+  /** Notes that an output has no open share any more. */
+  detach(output: Output): void {
     if (this.sealed) return
-    if (this.detached) this.detached.push(reader)
-    else this.detached = [reader]
+    if (this.detached) this.detached.push(output)
+    else this.detached = [output]
   }
 
   /** Bytes of all frames. */

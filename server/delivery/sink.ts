@@ -4,8 +4,15 @@ export interface WebSocketClose {
   readonly reason: string
 }
 
+/** Told that a socket has taken what it had not taken at once. */
+export interface Writer {
+  onWritable(): void
+}
+
 /** Where a client's bytes go: the socket, seen from the client. Transports implement it; tests use one backed by an array. */
 export interface Sink {
+  /** Set by the output that writes to it. */
+  writer: Writer | undefined
   /** Each write is one WebSocket message, and has its header in front. */
   readonly framed: boolean
   /** Bytes handed over that the kernel has not taken yet. */
@@ -13,8 +20,8 @@ export interface Sink {
   /**
    * Hands bytes over, in one system call where possible.
    *
-   * @returns Whether the kernel took them all: their memory may be used again. If not, they are never changed, and
-   *   `onWritable` of the client is called once it has.
+   * @returns True if the kernel took them all: their memory may be used again. If not, they are never changed, and the
+   *   writer is told once it has.
    */
   write(buffers: readonly Buffer[]): boolean
   /** Ends the connection once everything handed over is sent. */

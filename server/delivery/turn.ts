@@ -1,5 +1,5 @@
 import type { Arenas } from './arenas.ts'
-import type { SubscriberSegment } from '../pubsub/subscriber.ts'
+import type { Segment } from './segment.ts'
 
 /** Places that are kept from turn to turn. */
 const KEPT_PLACES = 1_024
@@ -10,7 +10,7 @@ const FILLED_SEGMENTS = 8
 /** Subscribers who share a segment. */
 export interface Sharing {
   /** Ends the segment: the next message begins another. @returns It. */
-  seal(): SubscriberSegment | undefined
+  seal(): Segment | undefined
 }
 
 /** What is open until all subscribers have been written. */
@@ -23,7 +23,7 @@ export class Turn {
   #sharing: (Sharing | undefined)[] = []
   #count = 0
   /** Sealed in the middle of the turn. */
-  #filled: SubscriberSegment[] = []
+  #filled: Segment[] = []
 
   constructor(arenas: Arenas) {
     this.arenas = arenas
@@ -35,7 +35,7 @@ export class Turn {
   }
 
   /** A segment was left for a new one. A turn may last as long as there is load: what was sent by now is used again. */
-  filled(segment: SubscriberSegment): void {
+  filled(segment: Segment): void {
     this.#filled.push(segment)
     this.#filled = this.#filled.filter((one) => !one.recycle()).slice(-FILLED_SEGMENTS)
   }

@@ -228,7 +228,6 @@ function accept(
     sink,
     tokenOf(request, core, true),
   )
-  sink.writer = connection.client
   core.admission.joined(connection.client, 'ws', request.ip)
   serveWebSocket(webSocket, connection, host)
 }

@@ -69,11 +69,12 @@ function none(): Largest {
 }
 
 function count(client: Client, census: Census): void {
-  const { origin, heldBytes } = client
+  const { origin } = client
+  const { heldBytes, isBlocked } = client.output
   const kind = connectionKind(origin)
   census.clients.set(kind, (census.clients.get(kind) ?? 0) + 1)
   if (!client.authenticated) census.notLoggedIn++
-  if (client.isBlocked) census.blocked++
+  if (isBlocked) census.blocked++
   census.heldBytes += heldBytes
   census.largestHeldBytes = Math.max(census.largestHeldBytes, heldBytes)
   census.queryBytes += client.queryBytes

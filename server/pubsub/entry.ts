@@ -10,7 +10,7 @@ import {
   withoutMember,
   type Members,
 } from './members.ts'
-import type { Subscriber, SubscriberSegment } from './subscriber.ts'
+import type { Subscriber } from './subscriber.ts'
 import type { Sharing, Turn } from '../delivery/turn.ts'
 
 /** How messages are put together; shared by the whole registry and changed at run time. */
@@ -29,11 +29,11 @@ class Group implements Sharing {
   plain: Members
   /** Those under a deny overlay, asked at each message. */
   filtered: Members
-  open: SubscriberSegment | undefined
+  open: Segment | undefined
   #prefix: Buffer | undefined
 
   /** Ends the segment: the next message begins another. */
-  seal(): SubscriberSegment | undefined {
+  seal(): Segment | undefined {
     const { open } = this
     if (open) open.sealed = true
     this.open = undefined
@@ -76,7 +76,7 @@ export abstract class Entry {
       group.filtered = withMember(group.filtered, subscriber)
     } else {
       group.plain = withMember(group.plain, subscriber)
-      group.open?.detach(subscriber)
+      group.open?.detach(subscriber.output)
     }
   }
 
@@ -134,7 +134,7 @@ export abstract class Entry {
     const prefix = group.prefix(protocol, this.kind, this.name)
     const channel = this.kind === 'pmessage' ? key : undefined
     if (payload.length > turn.smallestMaxMessageBytes) {
-      const apart = new Segment<Subscriber>(this.kind, this.name)
+      const apart = new Segment(this.kind, this.name)
       apart.append(prefix, channel, payload, options.shareBytes)
       turn.bytes += apart.length
       return deliverLarge(group, key, payload.length, apart, options)
@@ -150,11 +150,11 @@ export abstract class Entry {
       segment.append(prefix, channel, payload, options.shareBytes)
       if (segment.detached !== undefined) attachAgain(group, segment, start)
     } else {
-      segment = new Segment<Subscriber>(this.kind, this.name, turn.arenas)
+      segment = new Segment(this.kind, this.name, turn.arenas)
       segment.append(prefix, channel, payload, options.shareBytes)
       group.open = segment
       turn.began(group)
-      for (const subscriber of eachMember(group.plain)) subscriber.attach(segment, 0)
+      for (const subscriber of eachMember(group.plain)) subscriber.output.attach(segment, 0)
     }
     turn.bytes += segment.length - start
     const plain = memberCount(group.plain)
@@ -186,25 +186,20 @@ function groupSize(group: Group | undefined): number {
   return group === undefined ? 0 : memberCount(group.plain) + memberCount(group.filtered)
 }
 
-function attachAgain(group: Group, segment: SubscriberSegment, start: number): void {
+function attachAgain(group: Group, segment: Segment, start: number): void {
   // Emptied first: attaching may close another share of this very segment.
   const { detached = [] } = segment
   segment.detached = undefined
-  for (const subscriber of detached) {
-    if (isMember(group.plain, subscriber)) subscriber.attach(segment, start)
+  for (const output of detached) {
+    if (isMember(group.plain, output.client)) output.attach(segment, start)
   }
 }
 
-function deliverFiltered(
-  group: Group,
-  key: string,
-  segment: SubscriberSegment,
-  start: number,
-): number {
+function deliverFiltered(group: Group, key: string, segment: Segment, start: number): number {
   let receivers = 0
   for (const subscriber of eachMember(group.filtered)) {
     if (subscriber.overlay?.mayReceive(key) === false) continue
-    subscriber.deliver(segment, start, segment.length)
+    subscriber.output.deliver(segment, start, segment.length)
     receivers++
   }
   return receivers
@@ -215,7 +210,7 @@ function deliverLarge(
   group: Group,
   key: string,
   payloadBytes: number,
-  segment: SubscriberSegment,
+  segment: Segment,
   { onTooLarge }: DeliveryOptions,
 ): number {
   let receivers = 0
@@ -227,7 +222,7 @@ function deliverLarge(
         tooLarge++
         continue
       }
-      subscriber.deliver(segment, 0, segment.length)
+      subscriber.output.deliver(segment, 0, segment.length)
       receivers++
     }
   }

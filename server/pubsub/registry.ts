@@ -1,10 +1,9 @@
-import { ArenaPool, type Arenas } from '../delivery/arenas.ts'
 import type { Payload } from '../delivery/payload.ts'
 import { ChannelEntry, ShardEntry, type DeliveryOptions, type Entry } from './entry.ts'
 import { PatternIndex, type PatternEntry } from './pattern-index.ts'
 import type { Subscriber } from './subscriber.ts'
 import type { Space } from './subscriptions.ts'
-import { Turn } from '../delivery/turn.ts'
+import type { Turn } from '../delivery/turn.ts'
 
 /** The spaces one can publish in. */
 export type PublishSpace = 'channel' | 'shard'
@@ -29,15 +28,10 @@ export class Registry {
   readonly #turn: Turn
   #subscribers = 0
 
-  /** @param arenas Memory for messages that are under way. */
-  constructor(options: DeliveryOptions, arenas: Arenas = new ArenaPool()) {
+  /** @param turn Notes the segments that are opened, for the flusher to end. */
+  constructor(options: DeliveryOptions, turn: Turn) {
     this.options = options
-    this.#turn = new Turn(arenas)
-  }
-
-  /** Bytes of the messages that not everybody has been sent yet, each counted once. */
-  get openBytes(): number {
-    return this.#turn.bytes
+    this.#turn = turn
   }
 
   /** Subscribers with at least one subscription: INFO's `pubsub_clients`. */
@@ -190,11 +184,6 @@ export class Registry {
   /** Tells that some subscribers now take payloads of at most so many bytes, also those who are there already. */
   limitMessages(bytes: number): void {
     if (bytes < this.#turn.smallestMaxMessageBytes) this.#turn.smallestMaxMessageBytes = bytes
-  }
-
-  /** Seals the segments that are open: what is published next starts new ones. Called when everybody has been written. */
-  endTurn(): void {
-    this.#turn.end()
   }
 
   #table(space: PublishSpace): Map<string, Entry> {

@@ -1,5 +1,5 @@
 import type { Protocol } from '../resp/reply-writer.ts'
-import type { Segment } from '../delivery/segment.ts'
+import type { Output } from '../delivery/output.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 /** Channels that are taken away from a subscriber, whatever else allows them. Names are byte strings. */
@@ -14,7 +14,7 @@ export interface Overlay {
 
 /** What a subscriber offers to the core. The core neither knows nor asks what is behind it. */
 export interface Subscriber {
-  /** The protocol in which its messages are encoded; to change it, see `Registry.changeProtocol`. */
+  /** The protocol in which its messages are encoded; to change it, see `Registry.regroup`. */
   readonly protocol: Protocol
   /** Its own view of what it is subscribed to: the core's reverse index. */
   readonly subscriptions: Subscriptions
@@ -25,11 +25,6 @@ export interface Subscriber {
    * message of those whose overlay cannot reach the name.
    */
   readonly overlay: Overlay | undefined
-  /** Puts everything from `start` on, also what will still be appended, behind what it is to be sent. */
-  attach(segment: SubscriberSegment, start: number): void
-  /** Puts the whole frames `[start, end)` behind what it is to be sent. */
-  deliver(segment: SubscriberSegment, start: number, end: number): void
+  /** Where its messages go. */
+  readonly output: Output
 }
-
-/** A segment whose readers are subscribers. */
-export type SubscriberSegment = Segment<Subscriber>

@@ -207,7 +207,7 @@ export class Connection {
 
   #hold(): void {
     this.#waiting = true
-    this.client.pause()
+    this.client.output.sink.pause()
   }
 
   #release(): void {
@@ -217,7 +217,7 @@ export class Connection {
     this.#process()
     if (this.#waiting || this.client.closed) return
     if (this.#ended) this.client.close(PEER_ENDED)
-    else this.client.resume()
+    else this.client.output.sink.resume()
   }
 
   #checkQueryBuffer(): void {
@@ -245,7 +245,7 @@ export class Connection {
   #failed(error: unknown): void {
     this.#host.onFailure(this.client, error)
     this.client.close(closeCause('server-error', 'drop', 'internal error'))
-    this.client.terminate()
+    this.client.output.terminate()
   }
 
   #fail(error: unknown): void {

@@ -5,6 +5,7 @@ import type { ClientTable } from '../client/clients.ts'
 import { closeCause } from '../client/close-cause.ts'
 import type { Identity } from '../client/identity.ts'
 import type { ClientLimits } from '../client/limits.ts'
+import type { Flusher } from '../delivery/flusher.ts'
 import type { Sink } from '../delivery/sink.ts'
 import type { Clock } from '../clock.ts'
 import type { CommandTable } from '../command/table.ts'
@@ -19,6 +20,7 @@ export interface ReceptionParts {
   readonly config: Config
   readonly clock: Clock
   readonly clients: ClientTable
+  readonly flusher: Flusher
   readonly users: UserTable
   readonly tokens: TokenSessions
   readonly table: CommandTable
@@ -109,9 +111,9 @@ export class Reception {
     protocol: Protocol,
     limits: ClientLimits,
   ): Client {
-    const { clients, clock } = this.#parts
+    const { clients, clock, flusher } = this.#parts
     const whole = { ...origin, id: clients.takeId(), connectedMs: clock.monotonicMs() }
-    const client = new Client(whole, identity, protocol, limits, sink, clients)
+    const client = new Client(whole, identity, protocol, limits, sink, flusher, clients)
     clients.add(client)
     return client
   }

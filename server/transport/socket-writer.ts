@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import type { Writer } from '../delivery/sink.ts'
 
 const NOTHING = Buffer.alloc(0)
 
@@ -13,11 +14,6 @@ function note(error?: Error | null): void {
   outcome.error = error ?? undefined
 }
 
-/** Who is told that a socket has taken what it had not taken at once. */
-export interface Writer {
-  onWritable(): void
-}
-
 /**
  * Hands buffers to a socket, in one system call. One write at a time is under way; the next is given to it once the kernel
  * has taken the last.
@@ -28,7 +24,6 @@ export interface Writer {
  * from, and is written by its stream.
  */
 export abstract class SocketWriter {
-  /** Set once there is one: a client is made with its sink. */
   writer: Writer | undefined
   protected readonly socket: Socket
   readonly #isPlain: boolean

@@ -133,7 +133,6 @@ function acceptSocket(accepted: Socket, endpoint: TcpEndpoint, host: TcpHost): v
   if (socket !== accepted) socket.on('error', destroyOnError)
   const sink = new SocketSink(socket)
   const connection = host.connect(peer, sink)
-  sink.writer = connection.client
   host.admission.joined(connection.client, 'tcp', peer.ip)
   start(connection)
 }

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import { WebSocket, type RawData } from 'ws'
 import { closeCause } from '../client/close-cause.ts'
-import type { Sink, WebSocketClose } from '../delivery/sink.ts'
+import type { Sink, WebSocketClose, Writer } from '../delivery/sink.ts'
 import type { Connection } from './connection.ts'
 import type { KeepAlive, Pingable } from './keep-alive.ts'
-import { SocketWriter, type Writer } from './socket-writer.ts'
+import { SocketWriter } from './socket-writer.ts'
 
 /** RFC 6455 section 7.4.1. */
 const NORMAL_CLOSURE = 1000
@@ -63,7 +63,6 @@ export class WebSocketSink extends SocketWriter implements Sink {
 export class CompressingSink implements Sink {
   readonly framed = false
   readonly #webSocket: WebSocket
-  /** Set once there is one: the client is made with its sink. */
   writer: Writer | undefined
 
   constructor(webSocket: WebSocket) {
@@ -173,7 +172,7 @@ class WebSocketPeer implements Pingable {
   dead(): void {
     const { client } = this.#connection
     client.close(closeCause('slow-consumer', 'drop', 'no answer to a ping'))
-    client.terminate()
+    client.output.terminate()
   }
 
   lastHeardMs(): number {

@@ -17,6 +17,7 @@ const BATCH = 200
 
 /** A socket that takes everything and keeps nothing. */
 const nowhere: Sink = {
+  writer: undefined,
   framed: true,
   pendingBytes: 0,
   write: () => true,

@@ -205,7 +205,10 @@ describe('what waits for a client that is revoked while it does not read', () =>
       client.pause()
       const admin = await open.tcp(server)
       const held = () =>
-        [...server.core.services.clients.all()].reduce((sum, { heldBytes }) => sum + heldBytes, 0)
+        [...server.core.services.clients.all()].reduce(
+          (sum, { output }) => sum + output.heldBytes,
+          0,
+        )
       let published = 0
       while (held() < 4 * 1_048_576) {
         await assertReply(admin, ['PUBLISH', 'news', MESSAGE.toString('latin1')], ':1\r\n')

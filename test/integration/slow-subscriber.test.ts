@@ -29,7 +29,7 @@ async function subscribe(client: RawClient): Promise<void> {
 /** Bytes that the server keeps for all clients. */
 function heldBytes(server: TestServer): number {
   let sum = 0
-  for (const client of server.core.services.clients.all()) sum += client.heldBytes
+  for (const client of server.core.services.clients.all()) sum += client.output.heldBytes
   return sum
 }
 

@@ -53,7 +53,7 @@ class Bench {
     if (this.isClosed) return
     const frame = encodePush(3, ['token', 'expiring', this.#messages])
     this.frames.push(frame.toString('latin1'))
-    this.subject.client.push(frame)
+    this.subject.client.output.push(frame)
   }
 
   block(blocks: boolean): void {
@@ -61,7 +61,7 @@ class Bench {
     sink.blocks = blocks
     if (blocks) return
     sink.drain()
-    client.onWritable()
+    client.output.onWritable()
   }
 
   endTurn(): void {
@@ -70,7 +70,7 @@ class Bench {
     const { written, whole } = this.#written()
     const total = this.frames.reduce((sum, frame) => sum + frame.length, 0)
     if (!sink.blocks && client.closeCause !== KILLED) expect(written).toBe(total)
-    if (!client.closed) expect(client.heldBytes - sink.pendingBytes).toBe(total - written)
+    if (!client.closed) expect(client.output.heldBytes - sink.pendingBytes).toBe(total - written)
     expect(whole).toBe(true)
     expect(sink.wasTamperedWith).toBe(false)
   }

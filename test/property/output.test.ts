@@ -5,8 +5,10 @@ import { payloadOf } from '../../server/delivery/payload.ts'
 import { messagePrefix } from '../../server/resp/push.ts'
 import { Segment } from '../../server/delivery/segment.ts'
 import { unframe } from '../support/recording-sink.ts'
+import type { Output } from '../../server/delivery/output.ts'
+import { newOutput } from '../support/new-output.ts'
 
-const READER = 'reader'
+const READER = newOutput()
 const PREFIX = messagePrefix(3, 'message', 'ch')
 /** Payloads from here on are shared. */
 const SHARE_BYTES = 50
@@ -22,11 +24,11 @@ interface Run {
  * Channels 0 and 1 are shared by segments, channel 2 is handed out one by one.
  */
 class Bench {
-  readonly queue = new OutputQueue<string>()
+  readonly queue = new OutputQueue(READER)
   readonly model: Run[] = []
-  readonly own = new OutputQueue<string>()
+  readonly own = new OutputQueue(READER)
   readonly ownModel: Run[] = []
-  #segments: (Segment<string> | undefined)[] = []
+  #segments: (Segment | undefined)[] = []
   /** The buffer that replies lie in, one behind the other, as in a writer's slab. */
   readonly #slab = Buffer.alloc(1_000_000)
   #slabEnd = 0
@@ -36,7 +38,7 @@ class Bench {
     if (!adjacent) this.#slabEnd++
     const start = this.#slabEnd
     this.#slabEnd += this.#slab.write(text, start, 'latin1')
-    this.queue.append(READER, this.#slab, start, this.#slabEnd)
+    this.queue.append(this.#slab, start, this.#slabEnd)
     const last = this.model.at(-1)
     // Replies that lie one behind the other count as one.
     if (last?.reply && adjacent && start > 0) last.text += text
@@ -47,20 +49,20 @@ class Bench {
     const [queue, model] = toOwn ? [this.own, this.ownModel] : [this.queue, this.model]
     const text = `${this.#count++}${payload}`
     const fresh = this.#segments[channel] === undefined
-    const segment = (this.#segments[channel] ??= new Segment<string>())
+    const segment = (this.#segments[channel] ??= new Segment())
     const start = segment.length
     segment.append(PREFIX, undefined, payloadOf(Buffer.from(text)), SHARE_BYTES)
-    if (channel === 2) queue.deliver(READER, segment, start, segment.length)
-    else if (fresh || takeDetached(segment).includes(READER)) queue.attach(READER, segment, start)
+    if (channel === 2) queue.deliver(segment, start, segment.length)
+    else if (fresh || takeDetached(segment).includes(READER)) queue.attach(segment, start)
     model.push({ text: `${PREFIX.toString()}$${text.length}\r\n${text}\r\n`, reply: false })
   }
 
   /** The reply of a command that published to its own client, and behind it what it published. */
   command(messages: readonly (readonly [number, string])[], reply: string): void {
-    this.queue.closeTail(READER)
+    this.queue.closeTail()
     for (const [channel, payload] of messages) this.publish(channel, payload, true)
     if (reply !== '') this.reply(reply, false)
-    this.queue.moveFrom(READER, this.own)
+    this.queue.moveFrom(this.own)
     this.model.push(...this.ownModel.splice(0))
     expect(this.own.isEmpty).toBe(true)
   }
@@ -71,7 +73,7 @@ class Bench {
 
   /** Takes one write off both, and checks that it is what the model says. */
   take(most: number, framed: boolean): void {
-    const write = this.queue.take(most, framed, READER)
+    const write = this.queue.take(most, framed)
     const bytes = Buffer.concat(write.buffers)
     const payloads = framed && bytes.length > 0 ? unframe(bytes) : [bytes]
     expect(payloads).toHaveLength(1)
@@ -128,7 +130,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       (b) =>
         b.command(messages, reply),
   ),
-  fc.constant<Step>((b) => b.queue.closeTail(READER)),
+  fc.constant<Step>((b) => b.queue.closeTail()),
   fc.constant<Step>((b) => b.endTurn()),
   fc
     .tuple(fc.constantFrom(1, 40, 60, 100, 250, 1_000, 262_144), fc.boolean(), fc.nat(4))
@@ -164,14 +166,14 @@ describe('An output queue', () => {
         bench.queue.clear()
         bench.model.length = 0
         bench.check()
-        expect(bench.queue.take(1_000, true, READER)).toEqual({ buffers: [], length: 0, from: [] })
+        expect(bench.queue.take(1_000, true)).toEqual({ buffers: [], length: 0, from: [] })
       }),
       { numRuns: 100 },
     )
   })
 })
 
-function takeDetached(segment: Segment<string>): string[] {
+function takeDetached(segment: Segment): Output[] {
   const { detached = [] } = segment
   segment.detached = undefined
   return detached

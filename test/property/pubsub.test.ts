@@ -159,7 +159,7 @@ class Bench {
       if (client.closed) continue
       const waiting = naive.frames.slice(at).join('')
       if (!sink.blocks) expect(waiting).toBe('')
-      expect(client.heldBytes - sink.pendingBytes).toBe(waiting.length)
+      expect(client.output.heldBytes - sink.pendingBytes).toBe(waiting.length)
     }
     this.checkIndexes()
   }
@@ -286,7 +286,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     sink.blocks = blocks
     if (blocks || client.closed) return
     sink.drain()
-    client.onWritable()
+    client.output.onWritable()
   }),
   { weight: 3, arbitrary: fc.constant<Step>((bench) => bench.check()) },
   fc.tuple(who, fc.boolean()).map(([i, own]): Step => (bench) => {
@@ -312,7 +312,7 @@ describe('Pub/Sub', () => {
         for (const { client, sink } of bench.clients) {
           sink.blocks = false
           sink.drain()
-          if (!client.closed) client.onWritable()
+          if (!client.closed) client.output.onWritable()
         }
         bench.check()
       }),

@@ -108,7 +108,7 @@ export class Checker {
     test.sink.blocks = blocks
     if (blocks) return
     test.sink.drain()
-    test.client.onWritable()
+    test.client.output.onWritable()
   }
 
   endTurn(): void {

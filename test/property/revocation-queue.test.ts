@@ -4,8 +4,9 @@ import { OutputQueue } from '../../server/delivery/output-queue.ts'
 import { payloadOf } from '../../server/delivery/payload.ts'
 import { messagePrefix, type MessageKind } from '../../server/resp/push.ts'
 import { Segment } from '../../server/delivery/segment.ts'
+import { newOutput } from '../support/new-output.ts'
 
-const READER = 'reader'
+const READER = newOutput()
 const SHARE_BYTES = 8
 /** Channels a, b and the pattern p, through which messages of both come. */
 const SOURCES = ['a', 'b', 'p'] as const
@@ -19,9 +20,9 @@ interface Frame {
 
 /** An output queue, and the frames that wait in it. */
 class Bench {
-  readonly queue = new OutputQueue<string>()
+  readonly queue = new OutputQueue(READER)
   frames: Frame[] = []
-  #segments = new Map<string, Segment<string>>()
+  #segments = new Map<string, Segment>()
   #count = 0
   readonly #hands: boolean
 
@@ -32,7 +33,7 @@ class Bench {
 
   reply(): void {
     const text = `+${this.#count++}\r\n`
-    this.queue.append(READER, Buffer.from(text), 0, text.length)
+    this.queue.append(Buffer.from(text), 0, text.length)
     this.frames.push({ text })
   }
 
@@ -45,10 +46,10 @@ class Bench {
     const payload = Buffer.from(`${this.#count++}${body}`)
     const start = segment.length
     segment.append(prefix, name === 'p' ? of : undefined, payloadOf(payload), SHARE_BYTES)
-    if (this.#hands) this.queue.deliver(READER, segment, start, segment.length)
+    if (this.#hands) this.queue.deliver(segment, start, segment.length)
     else if (start === 0 || segment.detached?.includes(READER)) {
       segment.detached = undefined
-      this.queue.attach(READER, segment, start)
+      this.queue.attach(segment, start)
     }
     const named = name === 'p' ? `$1\r\n${of}\r\n` : ''
     const text = `${prefix.toString()}${named}$${payload.length}\r\n${payload.toString()}\r\n`
@@ -57,19 +58,19 @@ class Bench {
 
   endTurn(): void {
     // What was open until now does not grow any more.
-    this.queue.closeTail(READER)
+    this.queue.closeTail()
     this.#segments = new Map()
   }
 
   drop(drops: (name: string, channel: string) => boolean): void {
-    this.queue.drop(READER, (_kind, name, channel) => drops(name, channel))
+    this.queue.drop((_kind, name, channel) => drops(name, channel))
     this.frames = this.frames.filter(
       ({ name, channel }) => name === undefined || channel === undefined || !drops(name, channel),
     )
   }
 
   take(most: number): void {
-    const { buffers } = this.queue.take(most, false, READER)
+    const { buffers } = this.queue.take(most, false)
     const text = Buffer.concat(buffers).toString('latin1')
     let expected = ''
     while (expected.length < text.length) expected += (this.frames.shift() as Frame).text
@@ -136,16 +137,16 @@ describe('Dropping messages out of an output queue', () => {
   })
 
   test('closes an open share: what its segment gets later does not come by itself', () => {
-    const queue = new OutputQueue<string>()
-    const segment = new Segment<string>('pmessage', '*')
+    const queue = new OutputQueue(READER)
+    const segment = new Segment('pmessage', '*')
     const append = (channel: string): void =>
       segment.append(messagePrefix(3, 'pmessage', '*'), channel, payloadOf(Buffer.from('m')), 100)
     append('kept')
-    queue.attach(READER, segment, 0)
+    queue.attach(segment, 0)
     append('lost')
-    queue.drop(READER, (_kind, _name, channel) => channel === 'lost')
+    queue.drop((_kind, _name, channel) => channel === 'lost')
     append('later')
-    expect(Buffer.concat(queue.take(1_000, false, READER).buffers).toString()).toBe(
+    expect(Buffer.concat(queue.take(1_000, false).buffers).toString()).toBe(
       '>4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$4\r\nkept\r\n$1\r\nm\r\n',
     )
     expect(queue.isEmpty).toBe(true)

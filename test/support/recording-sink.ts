@@ -1,4 +1,4 @@
-import type { Sink, WebSocketClose } from '../../server/delivery/sink.ts'
+import type { Sink, WebSocketClose, Writer } from '../../server/delivery/sink.ts'
 
 interface Recorded {
   /** Undefined once the kernel has taken them: what becomes of them is nobody's affair then. */
@@ -12,6 +12,7 @@ interface Recorded {
  */
 export class RecordingSink implements Sink {
   readonly framed: boolean
+  writer: Writer | undefined
   blocks = false
   pendingBytes = 0
   paused = false

@@ -4,6 +4,7 @@ import { UserTable } from '../../server/acl/users.ts'
 import { Client, type TransportName } from '../../server/client/client.ts'
 import { ClientTable } from '../../server/client/clients.ts'
 import { Flusher } from '../../server/delivery/flusher.ts'
+import { Turn } from '../../server/delivery/turn.ts'
 import {
   NO_CLIENT_LIMITS,
   type ClientLimits,
@@ -165,6 +166,7 @@ export class TestServer {
   readonly turn = new ManualTurn()
   /** What messages lie in while they are under way; overwritten as soon as nobody should need it. */
   readonly arenas = new PoisonedArenas()
+  readonly #turn = new Turn(this.arenas)
   readonly counters = new Counters()
   readonly aclLog = new AclLog()
   readonly table = new CommandTable(ALL_COMMANDS)
@@ -187,16 +189,15 @@ export class TestServer {
   constructor(options: TestServerOptions = {}) {
     const { clock, table } = this
     this.#options = options
-    this.registry = new Registry({ shareBytes: options.shareBytes ?? 16_384 }, this.arenas)
+    this.registry = new Registry({ shareBytes: options.shareBytes ?? 16_384 }, this.#turn)
     this.flusher = new Flusher({
       atEndOfTurn: this.turn.atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
-      openBytes: () => this.registry.openBytes,
-      endTurn: () => this.registry.endTurn(),
+      turn: this.#turn,
       beforeWrite: (client, nowMs) => this.guard.beforeWrite(client, nowMs),
       afterWrite: (client, nowMs) => this.guard.afterWrite(client, nowMs),
     })
-    this.clients = new ClientTable(clock, (client, first) => this.flusher.add(client, first))
+    this.clients = new ClientTable(clock)
     this.guard = new OutputGuard({
       limit: (name) => options.outputLimits?.[name] ?? NO_OUTPUT_LIMIT,
       idleSeconds: () => 0,
@@ -273,6 +274,7 @@ export class TestServer {
       options.protocol ?? (webSocket ? 3 : 2),
       { ...NO_CLIENT_LIMITS, unlimited: options.limits === undefined, ...options.limits },
       sink,
+      this.flusher,
       this.clients,
     )
     this.#becomeAnonymous(client)

@@ -132,7 +132,7 @@ function enterTokenSession(context: CommandContext, grant: CompiledGrant): void 
     const frame = unsubscribePush(client, lost)
     // CLIENT REPLY drops replies, but no push.
     if (client.replyMode === 'on') reply.raw(frame)
-    else client.push(frame)
+    else client.output.push(frame)
   }
 }
 

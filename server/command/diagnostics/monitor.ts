@@ -39,7 +39,7 @@ export class MonitorFeed {
     const { flags } = command.spec
     if (flags.includes('admin') || flags.includes('skip_monitor')) return
     const line = Buffer.from(this.#line(client, command, request), 'latin1')
-    for (const monitor of this.#monitors) monitor.push(line)
+    for (const monitor of this.#monitors) monitor.output.push(line)
   }
 
   #line(client: Client, command: Command, request: Request): string {

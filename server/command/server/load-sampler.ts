@@ -57,8 +57,8 @@ export class LoadSampler {
     let bytes = this.#counters.bytesOutClosed - this.#sentBefore.bytes
     let writes = this.#counters.writesClosed - this.#sentBefore.writes
     for (const client of this.#clients.all()) {
-      bytes += client.bytesOut
-      writes += client.writes
+      bytes += client.output.bytes
+      writes += client.output.writes
     }
     return { bytes, writes }
   }
@@ -106,7 +106,7 @@ export class LoadSampler {
     let maxOutput = 0
     for (const client of this.#clients.all()) {
       maxInput = Math.max(maxInput, client.queryBytes)
-      maxOutput = Math.max(maxOutput, client.heldBytes)
+      maxOutput = Math.max(maxOutput, client.output.heldBytes)
     }
     const { commandsProcessed: commands, bytesIn } = this.#counters
     const atMs = this.#clock.monotonicMs()

@@ -67,8 +67,9 @@ export class Enforcement {
       return true
     }
     const names = new Set(lost.map(({ space, name }) => `${space}\n${name}`))
-    client.dropQueued((kind, name) => names.has(`${SPACES[kind]}\n${name}`))
-    for (const one of lost) client.push(unsubscribePush(client, this.unsubscribe(client, one)))
+    client.output.dropQueued((kind, name) => names.has(`${SPACES[kind]}\n${name}`))
+    for (const one of lost)
+      client.output.push(unsubscribePush(client, this.unsubscribe(client, one)))
     tell(client, push)
     return true
   }
@@ -82,7 +83,7 @@ export class Enforcement {
     const text = messageOf(record)
     if (!overlay) return
     // Also closes an open share, which would let a pattern's messages through in this turn.
-    client.dropQueued((_kind, _name, channel) => !overlay.mayReceive(channel))
+    client.output.dropQueued((_kind, _name, channel) => !overlay.mayReceive(channel))
     this.#parts.registry.regroup(client, () => {})
     if (!this.dropLost(client, text)) tell(client, tokenPushes.revoked(record.target, text))
   }
@@ -102,7 +103,7 @@ export class Enforcement {
 
 /** Sends a token push: they exist in RESP3 only. */
 export function tell(client: Client, frame: Buffer): void {
-  if (client.protocol === 3) client.push(frame)
+  if (client.protocol === 3) client.output.push(frame)
 }
 
 /** The push that tells a client of a subscription it has lost. */

@@ -189,7 +189,7 @@ export class TokenSessions {
     this.#enforce(client, grant)
     const overlay = new TokenOverlay(grant, this.revocations.channels)
     this.#parts.registry.regroup(client, () => (client.overlay = overlay))
-    client.dropQueued((_kind, _name, channel) => !overlay.mayReceive(channel))
+    client.output.dropQueued((_kind, _name, channel) => !overlay.mayReceive(channel))
     this.#parts.events.accepted(client, grant)
     const lost = this.#parts.judge
       .lost(client)

@@ -30,7 +30,7 @@ describe('A client', () => {
   test('gets a push of its own as a frame among the others', () => {
     const { client, listener, publish } = subscriber()
     publish('a')
-    client.push(encodePush(3, ['token', 'expiring', 5]))
+    client.output.push(encodePush(3, ['token', 'expiring', 5]))
     publish('a')
     expect(listener.read()).toBe(
       `${MESSAGE}>3\r\n$5\r\ntoken\r\n$8\r\nexpiring\r\n:5\r\n${MESSAGE}`,
@@ -62,7 +62,7 @@ describe('A client', () => {
     server.clock.advance(1_500)
     publish('a')
     server.turn.end()
-    expect([client.bytesOut, client.lastInteractionMs]).toEqual([MESSAGE.length, 1_500])
+    expect([client.output.bytes, client.lastInteractionMs]).toEqual([MESSAGE.length, 1_500])
   })
 })
 
@@ -76,12 +76,12 @@ describe('A client whose socket is full', () => {
     publish('a')
     server.turn.end()
     expect(sink.writes).toHaveLength(1)
-    expect(client.isBlocked).toBe(true)
-    expect(client.heldBytes).toBe(3 * MESSAGE.length)
-    expect(client.outputItems).toBe(1)
+    expect(client.output.isBlocked).toBe(true)
+    expect(client.output.heldBytes).toBe(3 * MESSAGE.length)
+    expect(client.output.itemCount).toBe(1)
     sink.drain()
-    client.onWritable()
-    expect(client.isBlocked).toBe(false)
+    client.output.onWritable()
+    expect(client.output.isBlocked).toBe(false)
     server.turn.end()
     expect(sink.writes.map(String)).toEqual([MESSAGE, MESSAGE + MESSAGE])
   })
@@ -93,7 +93,7 @@ describe('A client whose socket is full', () => {
     for (let i = 0; i < 5; i++) publish('x'.repeat(100_000))
     server.turn.end()
     expect(sink.writes.map(({ length }) => length)).toEqual([2 * frameBytes])
-    expect(client.heldBytes).toBe(5 * frameBytes)
+    expect(client.output.heldBytes).toBe(5 * frameBytes)
   })
 
   test('has a single larger message on its way as one write', () => {
@@ -105,7 +105,7 @@ describe('A client whose socket is full', () => {
     server.turn.end()
     expect(sink.writes.map(String)).toEqual([MESSAGE])
     sink.drain()
-    server.clients.all().next().value?.onWritable()
+    server.clients.all().next().value?.output.onWritable()
     server.turn.end()
     expect(sink.writes.map(({ length }) => length)).toEqual([
       MESSAGE.length,
@@ -124,7 +124,11 @@ describe('A client that is killed', () => {
     publish('a')
     server.turn.end()
     expect(sink.writes).toEqual([])
-    expect([client.closed, client.closeCause?.name, client.heldBytes]).toEqual([true, 'killed', 0])
+    expect([client.closed, client.closeCause?.name, client.output.heldBytes]).toEqual([
+      true,
+      'killed',
+      0,
+    ])
   })
 
   test('over WebSocket is sent the last push and the close, whatever else is dropped', () => {
@@ -153,7 +157,7 @@ describe('A client that is killed', () => {
     server.turn.end()
     expect(sink.ends).toEqual([])
     sink.drain()
-    client.onWritable()
+    client.output.onWritable()
     server.turn.end()
     expect(sink.takeMessages()).toEqual([MESSAGE, '>2\r\n$5\r\ntoken\r\n$7\r\nrevoked\r\n'])
     expect(sink.ends).toEqual([{ code: 4403, reason: 'revoked||token revoked' }])
@@ -202,7 +206,7 @@ describe('A client that is closed in good order', () => {
     expect(sink.ends).toEqual([])
     sink.drain()
     sink.blocks = false
-    client.onWritable()
+    client.output.onWritable()
     server.turn.end()
     expect(sink.take()).toBe(MESSAGE + MESSAGE)
     expect(sink.ends).toEqual([undefined])
@@ -240,8 +244,8 @@ describe('A client whose peer is gone', () => {
   test('takes no push any more', () => {
     const { client } = subscriber()
     client.close(PEER_CLOSED)
-    client.push(encodePush(3, ['x']))
-    expect(client.heldBytes).toBe(0)
+    client.output.push(encodePush(3, ['x']))
+    expect(client.output.heldBytes).toBe(0)
   })
 })
 
@@ -259,9 +263,9 @@ describe('A subscriber', () => {
 describe('Reading', () => {
   test('is paused and resumed at the socket', () => {
     const { client, sink } = subscriber()
-    client.pause()
+    client.output.sink.pause()
     expect(sink.paused).toBe(true)
-    client.resume()
+    client.output.sink.resume()
     expect(sink.paused).toBe(false)
   })
 })

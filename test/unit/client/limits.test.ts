@@ -71,7 +71,7 @@ function limited(transport: 'tcp' | 'websocket', limit: OutputLimit) {
   const read = (): void => {
     sink.blocks = false
     sink.drain()
-    client.onWritable()
+    client.output.onWritable()
     server.turn.end()
   }
   return { server, client, sink, publish, read }

@@ -82,11 +82,11 @@ describe('a census', () => {
     const slow = [server.connect(), server.connect()]
     for (const { sink, client } of slow) {
       sink.blocks = true
-      client.push(Buffer.from('+'))
+      client.output.push(Buffer.from('+'))
     }
     server.turn.end()
-    slow[0]?.client.push(Buffer.alloc(16))
-    slow[1]?.client.push(Buffer.alloc(32))
+    slow[0]?.client.output.push(Buffer.alloc(16))
+    slow[1]?.client.output.push(Buffer.alloc(32))
     const lines = await scraped(server)
     expect(lines).toContain('respcast_blocked_clients 2')
     expect(lines).toContain('respcast_held_output_bytes 50')

@@ -2,12 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { Counters } from '../../../server/command/counters.ts'
 import { loadConfig } from '../../../server/config/load.ts'
 import { Config } from '../../../server/config/store.ts'
+import { ArenaPool } from '../../../server/delivery/arenas.ts'
+import { Turn } from '../../../server/delivery/turn.ts'
 import { deliveryOptions } from '../../../server/delivery/options.ts'
 import type { Logger } from '../../../server/log.ts'
 import { Registry } from '../../../server/pubsub/registry.ts'
 import { Subscriptions } from '../../../server/pubsub/subscriptions.ts'
 import type { Overlay, Subscriber } from '../../../server/pubsub/subscriber.ts'
 import { payloadOf } from '../../../server/delivery/payload.ts'
+import { newOutput } from '../../support/new-output.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 interface Line {
@@ -23,19 +26,19 @@ function open() {
   const config = new Config(loadConfig({ argv: [], env: {}, cwd: '/' }))
   const registry = new Registry(
     deliveryOptions({ config, clock, counters, log: log as unknown as Logger }),
+    new Turn(new ArenaPool()),
   )
   return { clock, counters, lines, registry }
 }
 
-/** A subscriber that keeps nothing. */
+/** A subscriber that is never written. */
 function subscriber(maxMessageBytes: number, overlay?: Overlay): Subscriber {
   return {
     protocol: 3,
     subscriptions: new Subscriptions(),
     maxMessageBytes,
     overlay,
-    attach: () => {},
-    deliver: () => {},
+    output: newOutput(),
   }
 }
 

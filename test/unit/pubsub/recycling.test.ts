@@ -43,21 +43,21 @@ describe('The memory of messages', () => {
     expect(tcp.sink.wasTamperedWith).toBe(false)
     tcp.sink.blocks = false
     tcp.sink.drain()
-    tcp.client.onWritable()
+    tcp.client.output.onWritable()
     expect(tcp.read()).toBe(message('first') + message('second'))
   })
 
   test('is left to a client that they still wait for', () => {
     const { server, arenas, tcp, publish } = example()
     tcp.sink.blocks = true
-    tcp.client.push(Buffer.from('+busy\r\n'))
+    tcp.client.output.push(Buffer.from('+busy\r\n'))
     server.turn.end()
     publish('waits')
     server.turn.end()
     expect(arenas.given).toBe(0)
     tcp.sink.blocks = false
     tcp.sink.drain()
-    tcp.client.onWritable()
+    tcp.client.output.onWritable()
     expect(tcp.read()).toBe(`+busy\r\n${message('waits')}`)
   })
 
@@ -92,7 +92,7 @@ describe('The memory of messages', () => {
         expected += message(text)
       }
       // Written while others of the turn still wait.
-      tcp.client.flush(0, false)
+      tcp.client.output.flush(0, false)
     }
     expect(arenas.given).toBeGreaterThan(50)
     server.turn.end()

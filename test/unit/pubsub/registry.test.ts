@@ -94,7 +94,7 @@ describe('Three clients and a mix of channels and patterns', () => {
     expect(publish('sports', 'goal')).toBe(1)
     expect(publish('weather', 'rain')).toBe(0)
     expect([a.read(), b.read(), c.read()]).toEqual(['', message('sports', 'goal'), ''])
-    expect(b.client.heldBytes).toBe(0)
+    expect(b.client.output.heldBytes).toBe(0)
   })
 
   test('leave nothing behind when they unsubscribe', () => {
@@ -313,9 +313,9 @@ describe('A change of protocol', () => {
     for (const { client } of [subscriber, other])
       registry.subscribe('channel', client, 'a', 'default')
     publish('a', '1')
-    subscriber.client.startCommand()
+    subscriber.client.output.startCommand()
     registry.regroup(subscriber.client, () => (subscriber.client.protocol = 2))
-    subscriber.client.finishCommand(EMPTY)
+    subscriber.client.output.finishCommand(EMPTY)
     expect(publish('a', '2')).toBe(2)
     expect(subscriber.read()).toBe(message('a', '1') + message('a', '2').replace('>', '*'))
     expect(other.read()).toBe(message('a', '1') + message('a', '2'))

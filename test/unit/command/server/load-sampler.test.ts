@@ -41,7 +41,7 @@ describe('INFO samples', () => {
     server.clock.advance(1_000)
     client.client.queryBytes = 0
     client.sink.drain()
-    client.client.onWritable()
+    client.client.output.onWritable()
     server.clock.advance(2_000)
     expect(fields(server, 'clients').get('client_recent_max_input_buffer')).toBe('500')
     expect(fields(server, 'clients').get('client_recent_max_output_buffer')).toBe('97')

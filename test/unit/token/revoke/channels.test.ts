@@ -191,7 +191,7 @@ describe('Messages that are queued behind the write in flight', () => {
     const drain = (): string => {
       client.sink.drain()
       client.sink.blocks = false
-      client.client.onWritable()
+      client.client.output.onWritable()
       return client.read()
     }
     return { ...parts, client, drain }
@@ -212,7 +212,7 @@ describe('Messages that are queued behind the write in flight', () => {
         unsubscribed('unsubscribe', 'room:7', 1) +
         revokedPush('room:7', 'channel revoked'),
     )
-    expect(client.client.heldBytes).toBe(0)
+    expect(client.client.output.heldBytes).toBe(0)
   })
 
   test('are dropped one by one behind a pattern', async () => {
@@ -266,7 +266,7 @@ describe('Messages that are queued behind the write in flight', () => {
     parts.publish('hall', 'kept')
     parts.server.setUser('role:m', 'resetchannels &hall')
     client.sink.blocks = false
-    client.client.onWritable()
+    client.client.output.onWritable()
     expect(client.read()).toBe(
       message('hall', 'kept') +
         unsubscribed('punsubscribe', 'r*', 1) +

@@ -146,7 +146,7 @@ describe('An edit of a role', () => {
     publish('news', 'secret')
     server.setUser('role:member', 'resetchannels')
     client.sink.drain()
-    client.client.onWritable()
+    client.client.output.onWritable()
     expect(client.read()).toBe(
       message('news', 'in flight') + push('token', 'revoked', 'news', CHANGED),
     )
