@@ -17,6 +17,7 @@ import type { SubscribeOptions } from './subscriber.ts'
 import { Subscriptions } from './subscriptions.ts'
 import type {
   Bytes,
+  Cause,
   ClientEvents,
   ConnectionState,
   Identity,
@@ -95,7 +96,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     return this.#connection.state
   }
 
-  /** Who the server said we are when it last accepted a token. */
+  /** The identity that the server last accepted. */
   get identity(): Identity | undefined {
     return this.#identity
   }
@@ -202,9 +203,12 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   /**
    * Uses another token from now on: logs in with it on the live connection, or connects where the client waits or was denied.
    *
-   * @throws {RespcastError} `ReplyError` where the server refuses it; the token before stays in use.
+   * @throws {RespcastError} `ReplyError` where the server refuses it; the token before stays in use. `ERR_COMMAND` for a client
+   *   with a `login`.
    */
   async authenticate(token: string): Promise<void> {
+    if (this.#settings.login)
+      throw new RespcastError('ERR_COMMAND', 'A client with a login takes no token')
     const link = this.#connection.online
     try {
       await link?.call(['AUTH', 'jwt', token])
@@ -234,9 +238,9 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     // The codec makes what the handler's type says, or what it was cast to by the channel map.
     const call = handler as MessageHandler<unknown> | undefined
     const subscription = this.#subscriptions.add(kind, name, call, options ?? {})
-    const { status } = this.state
-    if (status === 'closed') this.#rejectAll()
-    else if (status === 'denied') this.#rejectUnready()
+    const { state } = this
+    if (state.status === 'closed') this.#rejectAll()
+    else if (state.status === 'denied') this.#rejectUnready(state.cause)
     return subscription
   }
 
@@ -252,14 +256,17 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   }
 
   #enter(state: ConnectionState): void {
-    if (state.status === 'denied') this.#rejectUnready()
+    const { login } = this.#settings
+    if (login && state.status === 'online')
+      this.#identity = { user: login.user, expiresAtMs: Infinity }
+    if (state.status === 'denied') this.#rejectUnready(state.cause)
     if (state.status === 'denied' || state.status === 'closed') this.#pulse.stop()
     else this.#pulse.start()
     this.#emit('state', state)
   }
 
-  #rejectUnready(): void {
-    const error = new DeniedError('ERR_DENIED', 'The server does not accept this client')
+  #rejectUnready({ prefix }: Cause): void {
+    const error = new DeniedError('ERR_DENIED', 'The server does not accept this client', prefix)
     this.#subscriptions.reject('unready', error)
   }
 
@@ -268,6 +275,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   }
 
   async #online(link: Link): Promise<void> {
+    if (this.#settings.login && this.#identity) this.#emit('accepted', this.#identity)
     await this.#resubscribe()
     if (this.#connection.online !== link || this.#gapSinceMs === undefined) return
     const spanMs = Math.round(this.#nowMs() - this.#gapSinceMs)
@@ -290,6 +298,8 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
 
   #noticed(name: string, first: RespValue, second: RespValue): void {
     if (name === 'accepted') {
+      // Who logs in by password is accepted by the reply.
+      if (this.#settings.login) return
       const expiresAtMs = this.#environment.clock.wallMs() + Number(second)
       this.#identity = { user: textOf(first), expiresAtMs }
       this.#connection.tokens.lasts(expiresAtMs)

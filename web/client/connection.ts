@@ -3,7 +3,7 @@ import { classifyClose, parseCloseReason } from '../../shared/close-codes.ts'
 import type { RespValue } from '../../shared/resp/types.ts'
 import { fitsSubprotocol, offerSubprotocols } from '../../shared/subprotocol.ts'
 import type { ClientTimer, Environment, OpenSocket } from './environment.ts'
-import { SignedOutError } from './errors.ts'
+import { ReplyError, SignedOutError } from './errors.ts'
 import { Link } from './link.ts'
 import type { Settings } from './options.ts'
 import { TokenSource } from './token-source.ts'
@@ -192,17 +192,30 @@ export class Connection {
   }
 
   #opened(inBand: boolean): void {
+    const { login } = this.#settings
     this.#enter({ status: 'authenticating' })
-    if (inBand) void this.#logIn(this.#epoch)
+    if (login) void this.#logIn(this.#epoch, login.user, login.password)
+    else if (inBand) void this.#logIn(this.#epoch, 'jwt', this.#token ?? '')
   }
 
-  async #logIn(epoch: number): Promise<void> {
+  async #logIn(epoch: number, user: string, secret: string): Promise<void> {
     try {
-      await this.#link?.call(['AUTH', 'jwt', this.#token ?? ''])
+      await this.#link?.call(['AUTH', user, secret])
       if (epoch === this.#epoch) this.accepted()
-    } catch {
-      // The server closes the connection with the reason; the deadline of the login covers one that does not.
+    } catch (error) {
+      // A token that is refused brings a close with the reason, and a connection that is lost its own.
+      if (epoch === this.#epoch && this.#settings.login && error instanceof ReplyError) {
+        this.#refused(error)
+      }
     }
+  }
+
+  /** User and password were refused: they would be again. */
+  #refused({ message, prefix }: ReplyError): void {
+    this.#link?.drop(1000, '')
+    this.#lost(false)
+    const name = prefix === 'WRONGPASS' ? 'wrong-password' : 'login-refused'
+    this.#deny({ ...ownCause(name, message), prefix })
   }
 
   #closed(code: number, reason: string): void {

@@ -68,8 +68,12 @@ export {
 export type { RespcastErrorCode } from './errors.ts'
 export type { BufferOptions, OverflowPolicy } from './message-buffer.ts'
 export type {
+  CommonOptions,
   ConnectOptions,
+  Login,
+  LoginOptions,
   ReconnectOptions,
+  TokenOptions,
   WebSocketConstructor,
   WebSocketLike,
 } from './options.ts'

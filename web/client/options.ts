@@ -24,27 +24,50 @@ export interface WebSocketLike {
 /** Makes WebSockets. */
 export type WebSocketConstructor = new (url: string, protocols: string[]) => WebSocketLike
 
-/** What a client is made with. */
-export interface ConnectOptions {
+/** An ACL user and its password. */
+export interface Login {
+  readonly user: string
+  readonly password: string
+}
+
+/** Options of a client that logs in with a token, or by a cookie. */
+export interface TokenOptions {
   /**
    * The token to log in with, or a function that fetches one. With a plain string the client stops when that token has
    * ended. Undefined: a cookie logs in, where the server is set up for it.
    */
   readonly token?: string | TokenProvider
   /**
-   * Whether the token is sent by `AUTH` on the open connection instead of in the request's subprotocol list. Default: for
-   * tokens over 4 KB, and those that a subprotocol cannot hold. It never goes into the URL.
+   * Sends the token by `AUTH` on the open connection instead of in the request's subprotocol list. Default: for tokens over
+   * 4 KB, and those that a subprotocol cannot hold. It never goes into the URL.
    */
   readonly tokenInBand?: boolean
-  /** How payloads become the `data` of messages, and the other way round. Default `bytes`. */
-  readonly codec?: CodecName | AnyCodec
-  /** Closes the client when it is aborted. */
-  readonly signal?: AbortSignal
   /**
    * `tabs`: all tabs with the same address and the same subject of the token share one connection, through a SharedWorker.
    * Where that is not possible each has its own. Default: each has its own.
    */
   readonly share?: 'tabs'
+  readonly login?: undefined
+}
+
+/** Options of a client that logs in by password. */
+export interface LoginOptions {
+  /**
+   * Sent by `AUTH` on each connection. The server must allow it: its administrators' listener does, the public one with
+   * `ws-password-auth yes`.
+   */
+  readonly login: Login
+  readonly token?: undefined
+  readonly tokenInBand?: undefined
+  readonly share?: undefined
+}
+
+/** Options that every client takes. */
+export interface CommonOptions {
+  /** How payloads become the `data` of messages, and the other way round. Default `bytes`. */
+  readonly codec?: CodecName | AnyCodec
+  /** Closes the client when it is aborted. */
+  readonly signal?: AbortSignal
   /** Default: the global one. Node.js 20 has none: take that of the package `ws`. */
   readonly WebSocket?: WebSocketConstructor
   readonly reconnect?: ReconnectOptions
@@ -56,8 +79,12 @@ export interface ConnectOptions {
   readonly probeTimeoutMs?: number
 }
 
+/** Options of `connect`: a token or a login, not both. */
+export type ConnectOptions = CommonOptions & (TokenOptions | LoginOptions)
+
 /** {@link ConnectOptions} with every default filled in. */
 export interface Settings {
+  readonly login: Login | undefined
   readonly token: string | TokenProvider | undefined
   readonly tokenInBand: boolean | undefined
   readonly codec: CodecName | AnyCodec
@@ -69,9 +96,15 @@ export interface Settings {
   readonly probeTimeoutMs: number
 }
 
-/** Fills in the defaults. */
+/**
+ * Fills in the defaults.
+ *
+ * @throws {TypeError} For a login that is incomplete, or combined with options of tokens.
+ */
 export function settingsOf(options: ConnectOptions): Settings {
+  if (options.login) checkLogin(options.login, options)
   return {
+    login: options.login,
     token: options.token,
     tokenInBand: options.tokenInBand,
     codec: options.codec ?? 'bytes',
@@ -82,4 +115,13 @@ export function settingsOf(options: ConnectOptions): Settings {
     handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
     probeTimeoutMs: options.probeTimeoutMs ?? 3_000,
   }
+}
+
+/** Callers may be plain JavaScript. */
+function checkLogin(login: Partial<Login>, options: Partial<TokenOptions | LoginOptions>): void {
+  const { token, tokenInBand, share } = options
+  if (token !== undefined || tokenInBand !== undefined || share !== undefined)
+    throw new TypeError('login cannot be combined with token, tokenInBand or share')
+  if (typeof login.user !== 'string' || typeof login.password !== 'string')
+    throw new TypeError('login needs a user and a password')
 }

@@ -90,9 +90,11 @@ export interface Cause {
   readonly code: number | undefined
   /**
    * A name of shared/close-codes.ts (`permissions-changed`, `draining`, ...), or one of the client's own: `lost`, `timeout`,
-   * `protocol-error`, `bad-address`, `token-failed`, `signed-out`, `closed`.
+   * `protocol-error`, `bad-address`, `token-failed`, `signed-out`, `wrong-password`, `login-refused`, `closed`.
    */
   readonly name: string
+  /** The code of the error reply that refused a login by password (`WRONGPASS`). */
+  readonly prefix?: string | undefined
   /** For people; may be empty. */
   readonly text: string
 }
@@ -120,7 +122,7 @@ export type ConnectionState =
 export interface Identity {
   /** The ACL user: `jwt:42`. */
   readonly user: string
-  /** When the token ends, in milliseconds since 1970 of the local clock. */
+  /** When the token ends, in milliseconds since 1970 of the local clock; `Infinity` for a login by password. */
   readonly expiresAtMs: number
 }
 

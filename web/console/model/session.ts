@@ -8,7 +8,6 @@ import type { Command } from './command.ts'
 import { CommandLog } from './command-log.ts'
 import type { CommandSource } from './command-log.ts'
 import { commandText } from './command-text.ts'
-import { passwordSocket, PLACEHOLDER_TOKEN } from './password-socket.ts'
 import { replyText } from './reply-text.ts'
 import { Sampler } from './sampler.ts'
 import { Tail } from './tail.ts'
@@ -36,9 +35,7 @@ export class Session {
   constructor(url: string, user: string, password: string) {
     this.user = user
     this.client = connect(url, {
-      token: PLACEHOLDER_TOKEN,
-      tokenInBand: true,
-      WebSocket: passwordSocket(user, password),
+      login: { user, password },
       reconnect: { maxMs: 5_000 },
     })
     this.sampler = new Sampler((command) => this.send(command, 'refresh'))
@@ -142,7 +139,7 @@ export async function logIn(url: string, user: string, password: string): Promis
 }
 
 function refusalText(name: string, text: string): string {
-  if (text.startsWith('WRONGPASS')) return 'The server does not accept this user and password.'
+  if (name === 'wrong-password') return 'The server does not accept this user and password.'
   if (text !== '') return text
   return name === 'lost' ? 'The server cannot be reached.' : `The connection ended: ${name}`
 }
