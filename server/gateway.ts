@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { closeCause } from './client/close-cause.ts'
+import { CLOSES, closeWith } from './client/close.ts'
 import { atEndOfTurn, systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/store.ts'
 import { RespcastError } from './errors.ts'
@@ -121,7 +121,7 @@ export class Gateway {
     const leaving = [...services.clients.all()]
     for (const client of leaving) {
       const retryMs = Math.floor(Math.random() * RECONNECT_SPREAD_MS)
-      client.close(closeCause('draining', 'flush', 'the server is going away', retryMs))
+      client.close(closeWith(CLOSES.draining, { retryMs }))
     }
     const timer = this.#clock.after(DRAIN_MS, () => {
       for (const client of leaving) client.output.terminate()

@@ -15,92 +15,38 @@ export interface CloseCode {
   readonly code: number
   /** The first part of the close reason. */
   readonly name: string
-  /** When the server sends it. */
-  readonly when: string
   readonly action: CloseAction
   /** Everything the server had for this client was sent before the close: a gap starts only here. */
   readonly complete: boolean
 }
 
-/** The whole close policy. One code may have several names; the name then decides. */
+/**
+ * The close policy of browsers. One code may have several names; the name then decides. What the server closes with which
+ * name stands in server/client/close.ts.
+ */
 export const CLOSE_CODES = [
-  {
-    code: 4400,
-    name: 'protocol-error',
-    when: 'the client sent something that is not RESP',
-    action: 'stop',
-    complete: false,
-  },
-  {
-    code: 4401,
-    name: 'unauthorized',
-    when: 'the token is missing, invalid or expired',
-    action: 'new-token',
-    complete: true,
-  },
-  {
-    code: 4403,
-    name: 'permissions-changed',
-    when: 'the client holds a subscription that its user may no longer have',
-    action: 'reconnect',
-    complete: false,
-  },
-  {
-    code: 4403,
-    name: 'revoked',
-    when: 'the token, or all tokens of its subject, group, role, key or issuer, were revoked',
-    action: 'new-token',
-    complete: false,
-  },
-  {
-    code: 4403,
-    name: 'forbidden',
-    when: 'this user may not connect here, whatever the token',
-    action: 'stop',
-    complete: false,
-  },
-  {
-    code: 4408,
-    name: 'auth-timeout',
-    when: 'the client did not log in within auth-timeout',
-    action: 'reconnect',
-    complete: true,
-  },
-  {
-    code: 4413,
-    name: 'too-large',
-    when: 'a command is larger than ws-max-payload or has too many arguments',
-    action: 'reconnect',
-    complete: false,
-  },
-  {
-    code: 4429,
-    name: 'rate-limited',
-    when: 'the client connects or sends too often',
-    action: 'reconnect',
-    complete: false,
-  },
-  {
-    code: 4450,
-    name: 'slow-consumer',
-    when: 'the client reads too slowly; one that does not read at all sees 1006 instead',
-    action: 'reconnect',
-    complete: false,
-  },
-  {
-    code: 4500,
-    name: 'server-error',
-    when: 'the server failed while serving this client',
-    action: 'reconnect',
-    complete: false,
-  },
-  {
-    code: 4503,
-    name: 'draining',
-    when: 'the server is going away; another one, or the next one, takes over',
-    action: 'reconnect',
-    complete: true,
-  },
+  /** The client sent something that is not RESP. */
+  { code: 4400, name: 'protocol-error', action: 'stop', complete: false },
+  /** The token is missing, invalid or expired. */
+  { code: 4401, name: 'unauthorized', action: 'new-token', complete: true },
+  /** The client holds a subscription that its user may no longer have. */
+  { code: 4403, name: 'permissions-changed', action: 'reconnect', complete: false },
+  /** The token, or all tokens of its subject, group, role, key or issuer, were revoked. */
+  { code: 4403, name: 'revoked', action: 'new-token', complete: false },
+  /** This user may not connect here, whatever the token. */
+  { code: 4403, name: 'forbidden', action: 'stop', complete: false },
+  /** The client did not log in within auth-timeout. */
+  { code: 4408, name: 'auth-timeout', action: 'reconnect', complete: true },
+  /** A command is larger than ws-max-payload or has too many arguments. */
+  { code: 4413, name: 'too-large', action: 'reconnect', complete: false },
+  /** The client connects or sends too often. */
+  { code: 4429, name: 'rate-limited', action: 'reconnect', complete: false },
+  /** The client reads too slowly; one that does not read at all sees 1006 instead. */
+  { code: 4450, name: 'slow-consumer', action: 'reconnect', complete: false },
+  /** The server failed while serving this client. */
+  { code: 4500, name: 'server-error', action: 'reconnect', complete: false },
+  /** The server is going away; another one, or the next one, takes over. */
+  { code: 4503, name: 'draining', action: 'reconnect', complete: true },
 ] as const satisfies readonly CloseCode[]
 
 /** The name of a close, as it stands first in the reason. */
@@ -109,7 +55,6 @@ export type CloseName = (typeof CLOSE_CODES)[number]['name']
 /** A close that the table does not know, such as a lost network (1006): reconnect, and assume that messages were lost. */
 const OTHER_CLOSE = {
   name: 'lost',
-  when: 'the connection broke',
   action: 'reconnect',
   complete: false,
 } as const

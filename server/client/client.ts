@@ -3,7 +3,7 @@ import type { Overlay, Subscriber } from '../pubsub/subscriber.ts'
 import { Subscriptions } from '../pubsub/subscriptions.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
-import { PEER_CLOSED, type CloseCause } from './close-cause.ts'
+import { CLOSES, type CloseCause } from './close.ts'
 import type { Identity } from './identity.ts'
 import { OutputLimiter, type ClientLimits, type LimitClass } from './limits.ts'
 import type { Flusher } from '../delivery/flusher.ts'
@@ -166,14 +166,14 @@ export class Client implements Subscriber {
     this.#cause = cause
     this.#endDeadline()
     this.transaction = undefined
-    if (cause === PEER_CLOSED) this.output.terminate()
+    if (cause === CLOSES.peerClosed) this.output.terminate()
     else this.output.end(cause, lastPush)
     this.#host.closed(this, cause)
   }
 
   /** The socket is gone. */
   peerClosed(): void {
-    this.close(PEER_CLOSED)
+    this.close(CLOSES.peerClosed)
     this.#host.gone(this)
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Client, ClientHost } from './client.ts'
-import { PEER_CLOSED, type CloseCause } from './close-cause.ts'
+import { CLOSES, type CloseCause } from './close.ts'
 import type { Identity } from './identity.ts'
 
 /** How long a closed client's socket may take to send what is left and to shake hands, in ms. */
@@ -80,7 +80,7 @@ export class ClientTable implements ClientHost {
     this.#unindex(client)
     this.#leaving.add(client)
     for (const listener of this.#closedListeners) listener(client, cause)
-    if (cause !== PEER_CLOSED) this.#clock.after(LINGER_MS, () => this.#hurry(client))
+    if (cause !== CLOSES.peerClosed) this.#clock.after(LINGER_MS, () => this.#hurry(client))
   }
 
   gone(client: Client): void {

@@ -1,6 +1,6 @@
 import type { Client } from './client.ts'
 import type { ClientTable } from './clients.ts'
-import { closeCause } from './close-cause.ts'
+import { CLOSES } from './close.ts'
 import { MemoryLedger } from './memory-ledger.ts'
 import type { Clock, Timer } from '../clock.ts'
 
@@ -16,8 +16,6 @@ export interface ClientEvictionParts {
 
 /** How often all clients are measured, in ms: for what grows without anything being sent, as unfinished input. */
 const LOOK_MS = 1_000
-
-const EVICTED = closeCause('slow-consumer', 'drop', 'the memory of all clients is over its limit')
 
 /**
  * Closes the biggest clients while all of them together hold as much memory as `maxmemory-clients` allows, or more.
@@ -70,7 +68,7 @@ export class ClientEviction {
       const victim = this.#ledger.biggest()
       if (!victim) return
       this.#parts.onEvict(victim)
-      victim.close(EVICTED)
+      victim.close(CLOSES.evicted)
     }
   }
 }

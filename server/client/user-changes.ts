@@ -3,11 +3,7 @@ import type { UserChange } from '../acl/users.ts'
 import type { User } from '../acl/user.ts'
 import type { Client } from './client.ts'
 import type { ClientTable } from './clients.ts'
-import { closeCause } from './close-cause.ts'
-
-/** What becomes of a client that holds what its user may not have any more: Redis frees it without a word. */
-const LOST = closeCause('permissions-changed', 'drop', 'permissions changed')
-const DELETED = closeCause('permissions-changed', 'drop', 'the user was deleted')
+import { CLOSES } from './close.ts'
 
 /**
  * Brings a change of stored users to the clients that are logged in as them (ACL SETUSER, DELUSER, LOAD): they are judged by
@@ -21,7 +17,7 @@ export function applyUserChanges(clients: ClientTable, changes: readonly UserCha
     for (const client of [...clients.ofUser(name)]) {
       if (client.identity.token) continue
       if (after) clients.setIdentity(client, { ...client.identity, user: after })
-      else client.close(DELETED)
+      else client.close(CLOSES.userDeleted)
     }
     if (!after || mayLoseSubscriptions(before, after)) closeUncovered(clients, name, after)
   }
@@ -31,7 +27,8 @@ function closeUncovered(clients: ClientTable, name: string, after: User | undefi
   for (const client of [...clients.all()]) {
     if (client.identity.token || !client.subscriptions.any) continue
     const owned = ownedBy(client, name)
-    if (owned && !(after && coversSubscriptions(after, owned))) client.close(LOST)
+    if (owned && !(after && coversSubscriptions(after, owned)))
+      client.close(CLOSES.permissionsChanged)
   }
 }
 

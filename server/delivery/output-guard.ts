@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import type { ClientTable } from '../client/clients.ts'
-import { closeCause, type CloseCause } from '../client/close-cause.ts'
+import { CLOSES, closeWith } from '../client/close.ts'
 import type { LimitClass, OutputLimit } from '../client/limits.ts'
 import type { Clock, Timer } from '../clock.ts'
 
@@ -23,8 +23,6 @@ const UNCOUNTED_BYTES = 16_384
 
 /** How often clients are looked at that nothing is sent to, in ms. */
 const LOOK_MS = 1_000
-
-const IDLE: CloseCause = { name: 'idle', output: 'drop', close: undefined }
 
 /** Closes clients that do not read what they are sent, or that are silent for too long. */
 export class OutputGuard {
@@ -74,7 +72,7 @@ export class OutputGuard {
 
   #close(client: Client, bound: 'hard' | 'soft' | 'unauthenticated'): void {
     this.#parts.onExceeded(client, bound)
-    client.close(closeCause('slow-consumer', 'drop', `output buffer over its ${bound} limit`))
+    client.close(closeWith(CLOSES.outputLimit, { text: `output buffer over its ${bound} limit` }))
   }
 
   #look(): void {
@@ -92,7 +90,7 @@ export class OutputGuard {
         !client.isHeld &&
         nowMs - client.lastInteractionMs > idleMs
       ) {
-        client.close(IDLE)
+        client.close(CLOSES.idle)
       }
     }
   }

@@ -1,6 +1,6 @@
 import { REJECTIONS } from '../command/counters.ts'
 import { CONNECTION_KINDS, connectionKind, SPACES } from './census.ts'
-import { CLOSE_CAUSES } from './close-causes.ts'
+import { CLOSE_NAMES } from '../client/close.ts'
 import { by, counter, gauge, type Figure, type Sample } from './figure.ts'
 import type { MetricSources } from './sources.ts'
 
@@ -123,11 +123,11 @@ export const CLIENT_FIGURES: readonly Figure[] = [
 
 function closes({ services }: MetricSources): Sample[] {
   const { closes: counted } = services.counters
-  const samples = CLOSE_CAUSES.map((cause) => ({
+  const samples = CLOSE_NAMES.map((cause) => ({
     labels: { cause },
     value: counted.get(cause) ?? 0,
   }))
   let other = 0
-  for (const [cause, count] of counted) if (!CLOSE_CAUSES.includes(cause)) other += count
+  for (const [cause, count] of counted) if (!CLOSE_NAMES.includes(cause)) other += count
   return [...samples, { labels: { cause: 'other' }, value: other }]
 }

@@ -1,5 +1,5 @@
 import type { Client } from '../client/client.ts'
-import { closeCause, type CloseCause } from '../client/close-cause.ts'
+import { CLOSES, closeWith } from '../client/close.ts'
 import type { Flusher } from '../delivery/flusher.ts'
 import type { Clock } from '../clock.ts'
 import type { Dispatcher } from '../command/dispatch.ts'
@@ -41,10 +41,6 @@ const UNAUTHENTICATED_COMMANDS = 8
 
 /** A client that has been held back for so long without a pause is closed, in ms. */
 const LONGEST_THROTTLE_MS = 10_000
-
-const QUERY_BUFFER_FULL: CloseCause = { name: 'query-buffer', output: 'drop', close: undefined }
-const CROSS_PROTOCOL: CloseCause = { name: 'cross-protocol', output: 'drop', close: undefined }
-const PEER_ENDED: CloseCause = { name: 'peer-closed', output: 'flush', close: undefined }
 
 /**
  * Takes the bytes of one client to the dispatcher, request by request, until the client is closed. A request whose
@@ -129,7 +125,7 @@ export class Connection {
   /** The peer sends nothing more; what it sent is still answered. */
   peerEnded(): void {
     this.#ended = true
-    if (!this.#waiting) this.client.close(PEER_ENDED)
+    if (!this.#waiting) this.client.close(CLOSES.peerEnded)
   }
 
   /** The connection is gone. */
@@ -186,7 +182,7 @@ export class Connection {
     }
     this.#throttledSinceMs ??= nowMs
     if (nowMs - this.#throttledSinceMs > LONGEST_THROTTLE_MS) {
-      client.close(closeCause('rate-limited', 'flush', 'too many commands', LONGEST_THROTTLE_MS))
+      client.close(closeWith(CLOSES.tooManyCommands, { retryMs: LONGEST_THROTTLE_MS }))
       return true
     }
     this.#hold()
@@ -202,7 +198,7 @@ export class Connection {
   }
 
   #refuseUnauthenticated(): void {
-    this.client.close(closeCause('unauthorized', 'flush', 'log in first'))
+    this.client.close(CLOSES.notLoggedIn)
   }
 
   #hold(): void {
@@ -216,7 +212,7 @@ export class Connection {
     if (this.client.authenticated) this.#bytesBeforeLogin = this.#commandsBeforeLogin = 0
     this.#process()
     if (this.#waiting || this.client.closed) return
-    if (this.#ended) this.client.close(PEER_ENDED)
+    if (this.#ended) this.client.close(CLOSES.peerEnded)
     else this.client.output.sink.resume()
   }
 
@@ -234,17 +230,13 @@ export class Connection {
       : limit
     if (held <= most) return
     this.#host.counters.queryBufferDisconnections++
-    client.close(
-      client.isWebSocket
-        ? closeCause('too-large', 'flush', 'too much waits to be executed')
-        : QUERY_BUFFER_FULL,
-    )
+    client.close(client.isWebSocket ? CLOSES.backlogTooLarge : CLOSES.queryBuffer)
   }
 
   /** A fault of ours: it costs the client that met it its connection, and nobody else theirs. */
   #failed(error: unknown): void {
     this.#host.onFailure(this.client, error)
-    this.client.close(closeCause('server-error', 'drop', 'internal error'))
+    this.client.close(CLOSES.serverError)
     this.client.output.terminate()
   }
 
@@ -253,11 +245,11 @@ export class Connection {
     if (!(error instanceof ProtocolError)) throw error
     this.#host.onProtocolError(client, error)
     if (error.kind === 'cross-protocol') {
-      client.close(CROSS_PROTOCOL)
+      client.close(CLOSES.crossProtocol)
       return
     }
     this.#host.dispatcher.fail(client, `ERR Protocol error: ${error.message}`)
-    const name = error.kind === 'too-large' ? 'too-large' : 'protocol-error'
-    client.close(closeCause(name, 'flush', error.message))
+    const cause = error.kind === 'too-large' ? CLOSES.requestTooLarge : CLOSES.protocolError
+    client.close(closeWith(cause, { text: error.message }))
   }
 }

@@ -2,7 +2,7 @@ import { newUser } from '../acl/rules.ts'
 import type { UserTable } from '../acl/users.ts'
 import { Client, type ClientOrigin } from '../client/client.ts'
 import type { ClientTable } from '../client/clients.ts'
-import { closeCause } from '../client/close-cause.ts'
+import { CLOSES, closeWith } from '../client/close.ts'
 import type { Identity } from '../client/identity.ts'
 import type { ClientLimits } from '../client/limits.ts'
 import type { Flusher } from '../delivery/flusher.ts'
@@ -123,9 +123,8 @@ export class Reception {
     const result = await tokens.verify(client, token)
     if (client.closed) return
     if ('error' in result) {
-      const text = result.error.replace(/^WRONGPASS /, '')
       this.#parts.onRefused?.(client)
-      client.close(closeCause(result.close, 'flush', text, result.retryMs))
+      client.close(result.cause)
     } else {
       tokens.login(client, result.ok)
     }
@@ -136,7 +135,7 @@ export class Reception {
     client.deadline?.cancel()
     client.deadline = this.#parts.clock.after(seconds * 1000, () => {
       if (client.authenticated) return
-      client.close(closeCause('auth-timeout', 'flush', `no login within ${seconds} s`))
+      client.close(closeWith(CLOSES.authTimeout, { text: `no login within ${seconds} s` }))
     })
   }
 

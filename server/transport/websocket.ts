@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { WebSocket, type RawData } from 'ws'
-import { closeCause } from '../client/close-cause.ts'
+import { CLOSES } from '../client/close.ts'
 import type { Sink, WebSocketClose, Writer } from '../delivery/sink.ts'
 import type { Connection } from './connection.ts'
 import type { KeepAlive, Pingable } from './keep-alive.ts'
@@ -8,7 +8,6 @@ import { SocketWriter } from './socket-writer.ts'
 
 /** RFC 6455 section 7.4.1. */
 const NORMAL_CLOSURE = 1000
-const POLICY_VIOLATION = 1008
 
 /** ws's code for a message over `ws-max-payload`. */
 const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
@@ -171,7 +170,7 @@ class WebSocketPeer implements Pingable {
 
   dead(): void {
     const { client } = this.#connection
-    client.close(closeCause('slow-consumer', 'drop', 'no answer to a ping'))
+    client.close(CLOSES.noPong)
     client.output.terminate()
   }
 
@@ -193,7 +192,7 @@ class WebSocketPeer implements Pingable {
   /** ws reports frames that break the protocol, and closes by itself with the code that says so; only the cause is noted. */
   failed({ code }: NodeJS.ErrnoException): void {
     if (code !== TOO_LARGE) return
-    this.#connection.client.close(closeCause('too-large', 'drop', 'message too large'))
+    this.#connection.client.close(CLOSES.messageTooLarge)
   }
 
   /** Closes a peer that pings more often than anybody needs. */
@@ -204,8 +203,7 @@ class WebSocketPeer implements Pingable {
     this.#pings = Math.min(PING_BURST, this.#pings + earned) - 1
     this.#lastPingMs = nowMs
     if (this.#pings >= 0) return
-    const close = { code: POLICY_VIOLATION, reason: 'too many pings' }
-    this.#connection.client.close({ name: 'ping-flood', output: 'drop', close })
+    this.#connection.client.close(CLOSES.pingFlood)
   }
 
   closed(): void {

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { CLOSES } from '../../server/client/close.ts'
 import { encodePush } from '../../server/resp/push.ts'
 import { unframe } from '../support/recording-sink.ts'
 import { command, TestServer, type TestClient } from '../support/test-server-parts.ts'
 
 const MOST_IN_FLIGHT = 262_144
-const KILLED = { name: 'killed', output: 'drop', close: undefined } as const
-const LEFT = { name: 'left', output: 'flush', close: undefined } as const
 
 function message(payload: string): string {
   return `>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$${payload.length}\r\n${payload}\r\n`
@@ -69,7 +68,7 @@ class Bench {
     const { client, sink } = this.subject
     const { written, whole } = this.#written()
     const total = this.frames.reduce((sum, frame) => sum + frame.length, 0)
-    if (!sink.blocks && client.closeCause !== KILLED) expect(written).toBe(total)
+    if (!sink.blocks && client.closeCause !== CLOSES.killed) expect(written).toBe(total)
     if (!client.closed) expect(client.output.heldBytes - sink.pendingBytes).toBe(total - written)
     expect(whole).toBe(true)
     expect(sink.wasTamperedWith).toBe(false)
@@ -135,8 +134,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const ending = fc.constantFrom<Step>(
   () => {},
-  (b) => b.subject.client.close(KILLED),
-  (b) => b.subject.client.close(LEFT),
+  (b) => b.subject.client.close(CLOSES.killed),
+  (b) => b.subject.client.close(CLOSES.quit),
 )
 
 describe('What a client is sent', () => {

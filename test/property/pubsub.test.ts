@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { CLOSES } from '../../server/client/close.ts'
 import { compileGlob } from '../../shared/glob.ts'
 import { TestServer, type TestClient } from '../support/test-server-parts.ts'
 
@@ -295,7 +296,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     if (!naive.live || !own) return
     naive.live = false
     bench.naive.forgetPatterns()
-    client.close({ name: 'killed', output: 'drop', close: undefined })
+    client.close(CLOSES.killed)
   }),
 )
 

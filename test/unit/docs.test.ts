@@ -59,10 +59,18 @@ describe('docs/errors.md', () => {
   })
 })
 
-test('docs/tokens.md has one row for each close code and name', () => {
-  const rows = [...read('docs/tokens.md').matchAll(/^\| (4\d\d\d) \| `([a-z-]+)` \|/gm)]
-  expect(rows.map(([, code, name]) => `${code} ${name}`)).toEqual(
-    CLOSE_CODES.map(({ code, name }) => `${code} ${name}`),
+test('docs/tokens.md has one row for each close code and name, with what a browser does then', () => {
+  const rows = [
+    ...read('docs/tokens.md').matchAll(
+      /^\| (4\d\d\d) \| `([a-z-]+)` \| [^|]+ \| ([a-z ]+?)(?:,| \|)/gm,
+    ),
+  ]
+  const does = { stop: 'stops', 'new-token': 'gets a new token', reconnect: 'connects' }
+  expect(rows.map(([, code, name, action]) => `${code} ${name}: ${action}`)).toEqual(
+    CLOSE_CODES.map(
+      ({ code, name, action }) =>
+        `${code} ${name}: ${name === 'permissions-changed' ? 'connects with the same token' : does[action]}`,
+    ),
   )
 })
 

@@ -1,14 +1,11 @@
 import type { Client } from '../../client/client.ts'
-import type { CloseCause } from '../../client/close-cause.ts'
+import { CLOSES } from '../../client/close.ts'
 import { describeClient } from '../../client/describe.ts'
 import type { Request } from '../../resp/request.ts'
 import { noteRedirect } from './tracking.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
 import { parseInteger } from '../integers.ts'
-
-/** CLIENT KILL: nothing more is sent; a WebSocket sees an ordinary close. */
-export const KILLED: CloseCause = { name: 'killed', output: 'drop', close: undefined }
 
 /** The words of TYPE. Nobody is a master or a replica of this server. */
 const TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'] as const
@@ -68,7 +65,7 @@ export function clientKill(context: CommandContext, request: Request): void {
 function killByAddress({ reply, server }: CommandContext, address: string): void {
   for (const victim of server.clients.all()) {
     if (victim.origin.address !== address) continue
-    victim.close(KILLED)
+    victim.close(CLOSES.killed)
     reply.ok()
     return
   }
@@ -95,7 +92,7 @@ function killByFilters({ client, reply, server }: CommandContext, request: Reque
   for (const victim of [...server.clients.all()]) {
     if (skipMe && victim === client) continue
     if (!filters.every((filter) => filter(victim))) continue
-    victim.close(KILLED)
+    victim.close(CLOSES.killed)
     killed++
   }
   reply.integer(killed)

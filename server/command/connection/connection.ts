@@ -1,5 +1,4 @@
-import { QUIT_CAUSE } from '../../client/close-cause.ts'
-import type { Client } from '../../client/client.ts'
+import { CLOSES } from '../../client/close.ts'
 import type { Protocol } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import type { CommandContext } from '../context.ts'
@@ -227,12 +226,7 @@ function resetClient(context: CommandContext): void {
 
 function quit({ client, reply }: CommandContext): void {
   reply.ok()
-  endInOrder(client)
-}
-
-/** Ends a client behind its reply. */
-function endInOrder(client: Client): void {
-  client.close(QUIT_CAUSE)
+  client.close(CLOSES.quit)
 }
 
 /** Commands of the group `connection` but CLIENT. */

@@ -1,11 +1,9 @@
 import { isRoleName, isTokenUserName } from '../../acl/names.ts'
 import { passwordLogsIn } from '../../acl/password.ts'
-import type { Client } from '../../client/client.ts'
-import { closeCause } from '../../client/close-cause.ts'
 import { describeClient } from '../../client/describe.ts'
 import type { CompiledGrant } from '../../token/grant/grants.ts'
 import { unsubscribePush } from '../../token/revoke/enforcement.ts'
-import type { LoginRefusal, TokenLogin } from '../../token/session/session-parts.ts'
+import type { TokenLogin } from '../../token/session/session-parts.ts'
 import type { CommandContext } from '../context.ts'
 import { TOKEN_IN_MULTI, WRONG_PASSWORD } from '../error-texts.ts'
 import type { Request } from '../../resp/request.ts'
@@ -113,7 +111,7 @@ export function finishTokenLogin(
   if ('error' in result) {
     logFailedLogin(context, 'jwt', word)
     if (client.isWebSocket && !client.authenticated) {
-      closeAfterRefusal(client, result.close, result.error, result.retryMs)
+      client.close(result.cause)
     }
     return result.error
   }
@@ -134,14 +132,4 @@ function enterTokenSession(context: CommandContext, grant: CompiledGrant): void 
     if (client.replyMode === 'on') reply.raw(frame)
     else client.output.push(frame)
   }
-}
-
-/** Closes a WebSocket whose login was refused, behind the reply that says so. */
-export function closeAfterRefusal(
-  client: Client,
-  name: LoginRefusal,
-  error: string,
-  retryMs?: number,
-): void {
-  client.close(closeCause(name, 'flush', error.replace(/^WRONGPASS /, ''), retryMs))
 }

@@ -1,4 +1,5 @@
 import type { Category } from '../../acl/categories.ts'
+import { CLOSES } from '../../client/close.ts'
 import type { Request } from '../../resp/request.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
@@ -58,7 +59,7 @@ function shutdown({ client, reply, server }: CommandContext, request: Request): 
   } else if (abort) {
     reply.error('ERR No shutdown in progress.')
   } else {
-    client.close({ name: 'shutdown', output: 'drop', close: undefined })
+    client.close(CLOSES.shutdown)
     server.shutdown()
   }
 }

@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts'
-import { closeCause } from '../../client/close-cause.ts'
+import { CLOSES, closeWith } from '../../client/close.ts'
 import type { Registry } from '../../pubsub/registry.ts'
 import type { Space } from '../../pubsub/subscriptions.ts'
 import { encodePush, type MessageKind } from '../../resp/push.ts'
@@ -47,7 +47,7 @@ export class Enforcement {
   /** Ends a session whose token is revoked. Nothing that is queued is sent. */
   cut(client: Client, record: Revocation, nowMs: number): void {
     const text = messageOf(record)
-    const cause = closeCause('revoked', 'drop', text, retryAfterMs(record, nowMs))
+    const cause = closeWith(CLOSES.sessionRevoked, { text, retryMs: retryAfterMs(record, nowMs) })
     client.close(cause, tokenPushes.revoked('', text))
   }
 
@@ -63,7 +63,7 @@ export class Enforcement {
     const [only] = lost
     const push = tokenPushes.revoked(lost.length === 1 && only ? only.name : '', message)
     if (!client.isWebSocket || this.#parts.revocation() === 'close') {
-      client.close(closeCause('permissions-changed', 'drop', message), push)
+      client.close(closeWith(CLOSES.permissionsChanged, { text: message }), push)
       return true
     }
     const names = new Set(lost.map(({ space, name }) => `${space}\n${name}`))

@@ -1,5 +1,6 @@
 import type { User } from '../../acl/user.ts'
 import type { Client } from '../../client/client.ts'
+import type { CodedCause } from '../../client/close.ts'
 import type { ClientTable } from '../../client/clients.ts'
 import type { Clock } from '../../clock.ts'
 import type { Registry } from '../../pubsub/registry.ts'
@@ -57,10 +58,5 @@ export type TokenLogin =
   | { readonly ok: CompiledGrant }
   | {
       readonly error: string
-      readonly close: LoginRefusal
-      /** No new attempt before so many milliseconds. */
-      readonly retryMs?: number | undefined
+      readonly cause: CodedCause
     }
-
-/** The names of the closes that a refused login ends with. */
-export type LoginRefusal = 'unauthorized' | 'forbidden' | 'revoked' | 'rate-limited'

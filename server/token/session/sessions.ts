@@ -1,7 +1,7 @@
 import type { UserChange } from '../../acl/users.ts'
 import type { User } from '../../acl/user.ts'
 import type { Client } from '../../client/client.ts'
-import { closeCause } from '../../client/close-cause.ts'
+import { CLOSES, closeWith, type CodedCause } from '../../client/close.ts'
 import type { Identity } from '../../client/identity.ts'
 import { ExpiryWheel, type ExpiryEntry, type ExpiryListener } from './expiry.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
@@ -36,7 +36,7 @@ class Session implements ExpiryListener {
   }
 
   end(): void {
-    this.#client.close(closeCause('unauthorized', 'flush', 'token expired'))
+    this.#client.close(CLOSES.tokenExpired)
   }
 }
 
@@ -111,24 +111,26 @@ export class TokenSessions {
    */
   async verify(client: Client, token: string): Promise<TokenLogin> {
     if (!this.enabled) {
-      return { error: 'WRONGPASS invalid token', close: 'unauthorized' }
+      return { error: 'WRONGPASS invalid token', cause: CLOSES.invalidToken }
     }
     const result = await this.#parts.authenticator.authenticate(token)
     if ('refused' in result) {
       this.#parts.events.refused(client, result.refused)
-      return { error: result.refused.reply, close: 'unauthorized' }
+      const { code, reply } = result.refused
+      const cause = code === 'expired' ? CLOSES.tokenExpired : CLOSES.invalidToken
+      return { error: reply, cause }
     }
     const revocation = this.revocations.refusing(result.ok)
     if (revocation) {
       this.#parts.events.revoked?.(client, result.ok, revocation)
-      return { error: REVOKED, close: 'revoked', retryMs: this.#retryMs(revocation) }
+      return { error: REVOKED, cause: this.#revokedCause(revocation) }
     }
     const ceilings = this.#parts.authenticator.ceilingsOf(result.ok)
     if (ceilings.some((ceiling) => !ceiling.enabled)) {
-      return { error: 'WRONGPASS invalid token', close: 'forbidden' }
+      return { error: 'WRONGPASS invalid token', cause: CLOSES.subjectDisabled }
     }
     if (client.isWebSocket && this.#hasTooMany(client, result.ok.userName)) {
-      return { error: 'ERR too many connections of this user', close: 'rate-limited' }
+      return { error: 'ERR too many connections of this user', cause: CLOSES.tooManyConnections }
     }
     return result
   }
@@ -149,7 +151,7 @@ export class TokenSessions {
     const revocation = this.revocations.refusing(grant)
     if (revocation) {
       this.#parts.events.revoked?.(client, grant, revocation)
-      if (client.isWebSocket && !client.authenticated) this.#closeRevoked(client, revocation)
+      if (client.isWebSocket && !client.authenticated) client.close(this.#revokedCause(revocation))
       return REVOKED
     }
     if (!client.subscriptions.any) return undefined
@@ -169,13 +171,13 @@ export class TokenSessions {
     const { authenticator } = this.#parts
     const grant = authenticator.recompile(fresh)
     if (!authenticator.trusts(grant)) {
-      cutForKey(client, 'the issuer of the token was changed')
+      cutForKey(client, CLOSES.issuerChanged)
       return []
     }
     const revocation = this.revocations.refusing(grant)
     if (revocation) {
       this.#parts.events.revoked?.(client, grant, revocation)
-      this.#closeRevoked(client, revocation)
+      client.close(this.#revokedCause(revocation))
       return []
     }
     this.#forget(client)
@@ -236,14 +238,14 @@ export class TokenSessions {
     for (const [client, { grant }] of [...this.#sessions]) {
       if (!concerns(grant)) continue
       if (authenticator.trusts(grant)) this.#reevaluate(client, true)
-      else cutForKey(client, 'the issuer of the token was changed')
+      else cutForKey(client, CLOSES.issuerChanged)
     }
   }
 
   /** Cuts the sessions that keys admitted which are trusted no longer. */
   keysRemoved(keyIds: readonly string[]): void {
     for (const [client, { grant }] of [...this.#sessions]) {
-      if (keyIds.includes(grant.keyId)) cutForKey(client, 'the key of the token was removed')
+      if (keyIds.includes(grant.keyId)) cutForKey(client, CLOSES.keyRemoved)
     }
   }
 
@@ -276,7 +278,7 @@ export class TokenSessions {
       if (!session) continue
       if (before && !after) {
         // As Redis does where a user is deleted, whatever the client holds.
-        client.close(closeCause('permissions-changed', 'drop', 'the user was deleted'))
+        client.close(CLOSES.userDeleted)
         continue
       }
       this.#enforce(client, session.grant)
@@ -302,17 +304,13 @@ export class TokenSessions {
     this.#parts.clients.setIdentity(client, identity)
   }
 
-  #closeRevoked(client: Client, revocation: Revocation): void {
-    const retryMs = this.#retryMs(revocation)
-    client.close(closeCause('revoked', 'flush', 'token revoked', retryMs))
-  }
-
-  #retryMs(revocation: Revocation): number | undefined {
-    return retryAfterMs(revocation, this.#parts.clock.wallMs())
+  #revokedCause(revocation: Revocation): CodedCause {
+    const retryMs = retryAfterMs(revocation, this.#parts.clock.wallMs())
+    return closeWith(CLOSES.tokenRevoked, { retryMs })
   }
 }
 
 /** Ends a session whose token could not log in again. */
-function cutForKey(client: Client, message: string): void {
-  client.close(closeCause('revoked', 'drop', message), tokenPushes.revoked('', message))
+function cutForKey(client: Client, cause: CodedCause): void {
+  client.close(cause, tokenPushes.revoked('', cause.text))
 }

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { closeCause, PEER_CLOSED, QUIT_CAUSE } from '../../../server/client/close-cause.ts'
+import { CLOSES, closeWith } from '../../../server/client/close.ts'
 import { encodePush } from '../../../server/resp/push.ts'
 import { command, TestServer } from '../../support/test-server-parts.ts'
 
-const KILLED = { name: 'killed', output: 'drop', close: undefined } as const
 const MESSAGE = '>3\r\n$7\r\nmessage\r\n$3\r\nfoo\r\n$1\r\na\r\n'
 const SUBSCRIBED = '>3\r\n$9\r\nsubscribe\r\n$3\r\nfoo\r\n:1\r\n'
 
@@ -118,7 +117,7 @@ describe('A client that is killed', () => {
   test('over TCP is sent nothing more', () => {
     const { server, client, sink, publish } = subscriber()
     publish('a')
-    client.close(KILLED)
+    client.close(CLOSES.killed)
     expect(sink.terminated).toBe(true)
     server.turn.end()
     publish('a')
@@ -134,7 +133,7 @@ describe('A client that is killed', () => {
   test('over WebSocket is sent the last push and the close, whatever else is dropped', () => {
     const { server, client, listener, sink, publish } = subscriber('websocket')
     publish('a')
-    const cause = closeCause('permissions-changed', 'drop', 'permissions changed')
+    const cause = CLOSES.permissionsChanged
     client.close(cause, encodePush(3, ['token', 'revoked', 'foo', 'why']))
     expect(listener.read()).toBe('>4\r\n$5\r\ntoken\r\n$7\r\nrevoked\r\n$3\r\nfoo\r\n$3\r\nwhy\r\n')
     expect(sink.ends).toEqual([{ code: 4403, reason: 'permissions-changed||permissions changed' }])
@@ -151,7 +150,7 @@ describe('A client that is killed', () => {
     server.turn.end()
     publish('a')
     client.close(
-      closeCause('revoked', 'drop', 'token revoked'),
+      closeWith(CLOSES.sessionRevoked, { text: 'token revoked' }),
       encodePush(3, ['token', 'revoked']),
     )
     server.turn.end()
@@ -185,9 +184,9 @@ describe('A client that is killed', () => {
 
   test('is closed once: the first cause holds', () => {
     const { client } = subscriber()
-    client.close(QUIT_CAUSE)
-    client.close(KILLED)
-    expect(client.closeCause).toBe(QUIT_CAUSE)
+    client.close(CLOSES.quit)
+    client.close(CLOSES.killed)
+    expect(client.closeCause).toBe(CLOSES.quit)
   })
 })
 
@@ -200,7 +199,7 @@ describe('A client that is closed in good order', () => {
     publish('a')
     server.turn.end()
     publish('a')
-    client.close(QUIT_CAUSE)
+    client.close(CLOSES.quit)
     publish('b')
     server.turn.end()
     expect(sink.ends).toEqual([])
@@ -222,7 +221,7 @@ describe('A client that is closed in good order', () => {
 
   test('is terminated if it does not go within two seconds', () => {
     const { server, client, sink } = subscriber()
-    client.close(QUIT_CAUSE)
+    client.close(CLOSES.quit)
     server.clock.advance(1_999)
     expect(sink.terminated).toBe(false)
     server.clock.advance(1)
@@ -234,7 +233,7 @@ describe('A client whose peer is gone', () => {
   test('is terminated at once and left out from then on', () => {
     const { server, client, sink, publish, publisher } = subscriber()
     publish('a')
-    client.close(PEER_CLOSED)
+    client.close(CLOSES.peerClosed)
     expect(sink.terminated).toBe(true)
     expect(publisher.send('PUBLISH', 'foo', 'a')).toBe(':1\r\n:0\r\n')
     expect(server.registry.channelCount('channel')).toBe(0)
@@ -243,7 +242,7 @@ describe('A client whose peer is gone', () => {
 
   test('takes no push any more', () => {
     const { client } = subscriber()
-    client.close(PEER_CLOSED)
+    client.close(CLOSES.peerClosed)
     client.output.push(encodePush(3, ['x']))
     expect(client.output.heldBytes).toBe(0)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { closeCause, PEER_CLOSED, QUIT_CAUSE } from '../../../server/client/close-cause.ts'
+import { CLOSES } from '../../../server/client/close.ts'
 import { TestServer } from '../../support/test-server-parts.ts'
 
 describe('The table of clients', () => {
@@ -10,7 +10,7 @@ describe('The table of clients', () => {
     expect(clients.get(2)).toBe(two)
     expect([...clients.all()]).toEqual([one, two])
     expect(clients.size).toBe(2)
-    one.close(PEER_CLOSED)
+    one.close(CLOSES.peerClosed)
     expect([...clients.all()]).toEqual([two])
     expect(clients.get(1)).toBeUndefined()
     expect(server.connect().client.id).toBe(3)
@@ -25,7 +25,7 @@ describe('The table of clients', () => {
     expect([...clients.ofUser('default')]).toEqual([two.client])
     expect([...clients.ofUser('ann')]).toEqual([one.client])
     expect([...clients.userNames()]).toEqual(['default', 'ann'])
-    one.client.close(PEER_CLOSED)
+    one.client.close(CLOSES.peerClosed)
     expect([...clients.userNames()]).toEqual(['default'])
     expect(clients.ofUser('ann').size).toBe(0)
   })
@@ -45,7 +45,7 @@ describe('The table of clients', () => {
     const { clients, connect } = withTable()
     const { client } = connect()
     const { identity } = client
-    client.close(QUIT_CAUSE)
+    client.close(CLOSES.quit)
     clients.setIdentity(client, { ...identity })
     expect(client.identity).toBe(identity)
     expect(clients.ofUser('default').size).toBe(0)
@@ -57,19 +57,9 @@ describe('The table of clients', () => {
     clients.onClosed((client, cause) => told.push(`one ${client.id} ${cause.name}`))
     clients.onClosed((client) => told.push(`two ${client.id}`))
     const { client } = connect()
-    client.close(QUIT_CAUSE)
-    client.close(PEER_CLOSED)
+    client.close(CLOSES.quit)
+    client.close(CLOSES.peerClosed)
     expect(told).toEqual(['one 1 quit', 'two 1'])
-  })
-})
-
-describe('The cause of a close', () => {
-  test('has the code and the reason of its name', () => {
-    expect(closeCause('slow-consumer', 'drop', 'reads too slowly', 5_000)).toEqual({
-      name: 'slow-consumer',
-      output: 'drop',
-      close: { code: 4450, reason: 'slow-consumer|5000|reads too slowly' },
-    })
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { CLOSES } from '../../../server/client/close.ts'
 import { clientMemory } from '../../../server/client/memory.ts'
 import { MemoryLedger } from '../../../server/client/memory-ledger.ts'
 import { command, TestServer } from '../../support/test-server-parts.ts'
@@ -73,7 +74,7 @@ describe('The ledger of clients', () => {
     const server = new TestServer()
     const ledger = new MemoryLedger()
     const { client } = server.connect()
-    client.close({ name: 'killed', output: 'drop', close: undefined })
+    client.close(CLOSES.killed)
     ledger.note(client)
     expect(ledger.total).toBe(0)
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { CLOSES } from '../../../server/client/close.ts'
 import { NAMES_PER_SLICE } from '../../../server/command/slices.ts'
 import { command, TestServer, type TestClient } from '../../support/test-server-parts.ts'
 
@@ -97,7 +98,7 @@ describe('A command with very many names', () => {
     const server = new TestServer()
     const client = server.connect({ protocol: 3 })
     client.write(command('SUBSCRIBE', ...names(ALL)))
-    client.client.close({ name: 'killed', output: 'drop', close: undefined })
+    client.client.close(CLOSES.killed)
     await nextSlice(server, client)
     expect(server.registry.channelCount('channel')).toBe(0)
   })

@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findDirective } from '../../../server/config/directives.ts'
-import { CLOSE_CAUSES } from '../../../server/metrics/close-causes.ts'
 import { FIGURES } from '../../../server/metrics/metrics.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -66,17 +65,6 @@ describe('docs/operations.md', () => {
       }
     }
   })
-})
-
-test('every close cause that the server gives has a name in the metric', () => {
-  const given: string[] = []
-  for (const path of readdirSync(join(ROOT, 'server'), { recursive: true, encoding: 'utf8' })) {
-    if (!path.endsWith('.ts')) continue
-    const source = readFileSync(join(ROOT, 'server', path), 'utf8')
-    for (const [, name = ''] of source.matchAll(/name: '([a-z-]+)', output: '/g)) given.push(name)
-  }
-  expect(given).toContain('quit')
-  expect(given.filter((name) => !CLOSE_CAUSES.includes(name))).toEqual([])
 })
 
 test.each(FIGURES)('$name is named as Prometheus asks', ({ name, type, help }) => {

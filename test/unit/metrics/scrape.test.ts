@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { closeCause } from '../../../server/client/close-cause.ts'
+import { CLOSES } from '../../../server/client/close.ts'
 import { FIGURES, Metrics } from '../../../server/metrics/metrics.ts'
 import { TestServer } from '../../support/test-server-parts.ts'
 
@@ -99,7 +99,7 @@ describe('counters by name', () => {
 
   test('count closes by cause, and causes without a name of their own as other', async () => {
     const server = new TestServer()
-    server.counters.countClose(closeCause('slow-consumer', 'drop', '').name)
+    server.counters.countClose(CLOSES.noPong.name)
     server.counters.countClose('slow-consumer')
     server.counters.countClose('from-elsewhere')
     const lines = await scraped(server)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { CLOSES } from '../../../server/client/close.ts'
 import { payloadOf } from '../../../server/delivery/payload.ts'
 import { TestServer, type TestClient } from '../../support/test-server-parts.ts'
 
@@ -64,7 +65,7 @@ describe('The memory of messages', () => {
   test('is used again where a client was closed that they waited for', () => {
     const { server, arenas, tcp, webSocket, publish } = example()
     publish('lost')
-    tcp.client.close({ name: 'killed', output: 'drop', close: undefined })
+    tcp.client.close(CLOSES.killed)
     expect(webSocket.read()).toBe(message('lost'))
     server.turn.end()
     expect(arenas.given).toBe(1)
@@ -83,7 +84,7 @@ describe('The memory of messages', () => {
 
   test('is used again in the middle of a turn that goes on and on', () => {
     const { server, arenas, tcp, webSocket, publish } = example()
-    webSocket.client.close({ name: 'killed', output: 'drop', close: undefined })
+    webSocket.client.close(CLOSES.killed)
     let expected = ''
     for (let round = 0; round < 12; round++) {
       for (let i = 0; i < 60; i++) {

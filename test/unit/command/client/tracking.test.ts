@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { CLOSES } from '../../../../server/client/close.ts'
 import { TestServer, type TestClient } from '../../../support/test-server-parts.ts'
 
 const OFF =
@@ -71,7 +72,7 @@ describe('CLIENT TRACKING', () => {
     expect(tracking(client, 'ON', 'REDIRECT', String(id))).toBe('+OK\r\n')
     expect(client.send('CLIENT', 'GETREDIR')).toBe(`:${id}\r\n`)
     expect(client.send('CLIENT', 'INFO')).toMatch(new RegExp(` flags=t .* redir=${id} `))
-    target.client.close({ name: 'killed', output: 'drop', close: undefined })
+    target.client.close(CLOSES.killed)
     expect(info(client)).toContain('broken_redirect')
     expect(client.send('CLIENT', 'LIST')).toContain(' flags=tR ')
   })
