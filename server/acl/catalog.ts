@@ -1,14 +1,47 @@
 import type { Category } from './categories.ts'
 import { KNOWN_COMMANDS } from './known-commands.ts'
-import type { CommandSource } from './known-commands.ts'
 
-/** What the ACL has to know of a command; the command table's specs satisfy it. */
+/** The arguments of a command that are channels, and what it does with them. */
+export interface ChannelUse {
+  /** `none`: the command needs no right to the channels it names (the unsubscribes). */
+  readonly kind: 'subscribe' | 'pattern' | 'publish' | 'none'
+  /** Position of the first channel; the command's name is argument 0. */
+  readonly first: number
+  /** Position of the last channel; negative counts from the end, -1 being the last argument. */
+  readonly last: number
+}
+
+/** The arguments of a command that are keys, and the access it needs to them. */
+export interface KeyUse {
+  readonly first: number
+  /** Negative counts from the end, -1 being the last argument. */
+  readonly last: number
+  /** Distance between keys, at least 1. */
+  readonly step: number
+  /** The command shows the value of a key. */
+  readonly read: boolean
+  /** The command changes the key. */
+  readonly write: boolean
+}
+
+/** A command as a catalog is built from it; the specs of the command table satisfy it. */
+export interface CommandSource {
+  /** Lower-case full name: `publish`, `client|kill`. */
+  readonly name: string
+  readonly categories: readonly Category[]
+  readonly channels?: ChannelUse | undefined
+  readonly keys?: KeyUse | undefined
+}
+
+/** A command as the ACL knows it. */
 export interface CatalogEntry {
   /** Position in the catalog, from 0 without holes: the bit that stands for the command in a selector. */
   readonly id: number
   /** Lower-case full name: `publish`, `client|kill`. */
   readonly name: string
   readonly categories: readonly Category[]
+  readonly channels: ChannelUse | undefined
+  readonly keys: KeyUse | undefined
   /** The container of a subcommand. */
   readonly parent: CatalogEntry | undefined
   /** Subcommands of a container; empty for others. */
@@ -33,12 +66,14 @@ export class CommandCatalog {
    */
   constructor(commands: Iterable<CommandSource>) {
     const all: MutableEntry[] = []
-    for (const { name, categories } of commands) {
+    for (const { name, categories, channels, keys } of commands) {
       if (this.#byName.has(name)) throw new Error(`Command '${name}' is in the catalog twice`)
       const entry: MutableEntry = {
         id: all.length,
         name,
         categories,
+        channels,
+        keys,
         parent: undefined,
         subcommands: [],
       }
@@ -64,6 +99,17 @@ export class CommandCatalog {
   /** The entry of a full name in lower case (`publish`, `client|kill`). */
   lookup(lowerCaseName: string): CatalogEntry | undefined {
     return this.#byName.get(lowerCaseName)
+  }
+
+  /**
+   * The entry of a command that is known to be there.
+   *
+   * @throws {Error} It is not.
+   */
+  get(lowerCaseName: string): CatalogEntry {
+    const entry = this.#byName.get(lowerCaseName)
+    if (!entry) throw new Error(`Command '${lowerCaseName}' is not in the catalog`)
+    return entry
   }
 
   /** Commands and subcommands of a category, as ACL CAT lists them; empty if there are none. */

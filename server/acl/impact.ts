@@ -1,32 +1,9 @@
 import type { ChannelRule, User } from './user.ts'
 
-/** What one client is subscribed to, as byte strings. */
-export interface SubscriptionNames {
-  readonly channels: Iterable<string>
-  readonly patterns: Iterable<string>
-  readonly shardChannels: Iterable<string>
-}
-
 /**
- * Whether a client of a user loses a subscription by a change of the user (ACL SETUSER, ACL LOAD), so that it is
- * killed. The right to run SUBSCRIBE, `off` and passwords play no part in it, and neither do the commands of the
- * selector that holds a channel.
- *
- * @param before The user as it was.
- * @param after The user as it is; undefined if it was deleted, in which case the client is killed in any case.
- */
-export function losesSubscriptions(
-  before: User,
-  after: User | undefined,
-  subscriptions: SubscriptionNames,
-): boolean {
-  if (!after) return true
-  return mayLoseSubscriptions(before, after) && !coversSubscriptions(after, subscriptions)
-}
-
-/**
- * Whether a change takes a channel rule away, so that the user's clients have to be looked at. It does not if
- * the new user has all channels in some selector, or if every channel rule of the old one is still there as text.
+ * Reports whether a change of a user (ACL SETUSER, ACL LOAD) takes a channel rule away, so that the user's clients have
+ * to be looked at. It does not if some selector of the new user has all channels, or if every channel rule of the old
+ * user is still there as text: Redis then pardons every client, whatever it holds.
  */
 export function mayLoseSubscriptions(before: User, after: User): boolean {
   if (hasAllChannels(after)) return false
@@ -35,18 +12,20 @@ export function mayLoseSubscriptions(before: User, after: User): boolean {
   return channelRulesOf(before).some((rule) => !kept.has(rule.pattern))
 }
 
+/** Reports whether a user's channel rules cover a channel, or a pattern, that a client is subscribed to. */
+export type Coverage = (name: string, isPattern: boolean) => boolean
+
 /**
- * Whether a user's channel rules, those of all its selectors together, cover subscriptions: each channel and shard channel
- * matches one, and each pattern is equal to one.
+ * Redis' rule for the subscriptions of a user that was changed. The channel rules of all selectors count together: a
+ * channel or shard channel must match one, and a pattern must be equal to one. The commands of the selectors, `off`
+ * and passwords play no part.
  */
-export function coversSubscriptions(user: User, subscriptions: SubscriptionNames): boolean {
-  if (hasAllChannels(user)) return true
+export function coverageOf(user: User): Coverage {
+  if (hasAllChannels(user)) return () => true
   const rules = channelRulesOf(user)
   const patterns = patternsOf(user)
-  for (const pattern of subscriptions.patterns) if (!patterns.has(pattern)) return false
-  for (const channel of subscriptions.channels) if (!matchesAny(rules, channel)) return false
-  for (const channel of subscriptions.shardChannels) if (!matchesAny(rules, channel)) return false
-  return true
+  return (name, isPattern) =>
+    isPattern ? patterns.has(name) : rules.some((rule) => rule.glob.matches(name))
 }
 
 function hasAllChannels(user: User): boolean {
@@ -59,8 +38,4 @@ function channelRulesOf(user: User): ChannelRule[] {
 
 function patternsOf(user: User): ReadonlySet<string> {
   return new Set(channelRulesOf(user).map((rule) => rule.pattern))
-}
-
-function matchesAny(rules: readonly ChannelRule[], channel: string): boolean {
-  return rules.some((rule) => rule.glob.matches(channel))
 }

@@ -1,11 +1,5 @@
-import { CATEGORIES } from './categories.ts'
-import type { Category } from './categories.ts'
-
-/** A command as a catalog is told of it: its lower-case full name and its categories. */
-export interface CommandSource {
-  readonly name: string
-  readonly categories: readonly Category[]
-}
+import type { CommandSource } from './catalog.ts'
+import { CATEGORIES, type Category } from './categories.ts'
 
 /**
  * Commands by their ACL categories: a line of categories that ends in a colon, then the names that have just

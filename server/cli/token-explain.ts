@@ -1,7 +1,7 @@
 import type { Core } from '../core.ts'
 import { ArgumentList } from '../resp/request.ts'
 import { EXPLANATION_FIELDS, type Explanation } from '../token/explain/explain.ts'
-import type { Question } from '../token/explain/question.ts'
+import type { Question } from '../token/explain/fix.ts'
 import { fromByteString, toByteString } from '../token/text.ts'
 
 /**
@@ -13,11 +13,11 @@ export function questionOf(core: Core, words: readonly string[]): Question | str
   const request = ArgumentList.of(...words.map(toByteString))
   const command = core.services.table.find(request)
   if (command === undefined) return `there is no command '${words[0] ?? ''}'`
-  const { channels, keys, name } = command.spec
+  const { channels, name } = command.acl
   if (channels !== undefined && channels.kind !== 'none' && request.count <= channels.first) {
     return `${name} needs a channel`
   }
-  return { entry: command.acl, request, channels, keys }
+  return { entry: command.acl, request }
 }
 
 /** An explanation for people: one line for each field that applies. */

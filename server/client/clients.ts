@@ -1,7 +1,7 @@
+import type { Identity } from '../acl/authorize.ts'
 import type { Clock } from '../clock.ts'
 import type { Client, ClientHost } from './client.ts'
 import { CLOSES, type CloseCause } from './close.ts'
-import type { Identity } from './identity.ts'
 
 /** How long a closed client's socket may take to send what is left and to shake hands, in ms. */
 const LINGER_MS = 2_000

@@ -1,5 +1,4 @@
-import type { Denial } from '../acl/check.ts'
-import { denialText, execDenialText } from '../acl/denial-text.ts'
+import { authorize, denialText, execDenialText, type Denial } from '../acl/authorize.ts'
 import type { Client } from '../client/client.ts'
 import { describeClient } from '../client/describe.ts'
 import { ReplyWriter } from '../resp/reply-writer.ts'
@@ -15,7 +14,6 @@ import {
   unknownCommand,
   unknownSubcommand,
 } from './error-texts.ts'
-import { denialOf } from './permission.ts'
 import type { Command, Completion } from './spec.ts'
 
 /** The context that all commands share: one command runs at a time. */
@@ -154,7 +152,7 @@ export class Dispatcher {
     if (client.transaction && command.noMulti) {
       return 'ERR Command not allowed inside a transaction'
     }
-    const denial = denialOf(client, command, request)
+    const denial = authorize(client.identity, client.overlay, command.acl, request)
     if (denial) {
       this.#logDenial(client, denial)
       return denialText(client.identity.user, denial)
@@ -173,10 +171,11 @@ export class Dispatcher {
     return !user.enabled || !user.noPassword
   }
 
-  #logDenial(client: Client, denial: Denial): void {
+  #logDenial(client: Client, { reason, object }: Denial): void {
     this.#services.aclLog.add(
       {
-        ...denial,
+        reason,
+        object,
         context: client.transaction ? 'multi' : 'toplevel',
         username: client.identity.user.name,
         clientInfo: describeClient(client, this.#services.clock.monotonicMs()),
@@ -229,7 +228,7 @@ export class Dispatcher {
     const mark = this.#reply.mark()
     this.#context.inTransaction = true
     this.#context.repliedByPush = false
-    const denial = denialOf(client, command, request)
+    const denial = authorize(client.identity, client.overlay, command.acl, request)
     if (denial) {
       this.#logDenial(client, denial)
       command.rejectedCalls++

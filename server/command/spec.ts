@@ -1,6 +1,5 @@
-import type { CatalogEntry } from '../acl/catalog.ts'
+import type { CatalogEntry, ChannelUse, KeyUse } from '../acl/catalog.ts'
 import type { Category } from '../acl/categories.ts'
-import type { ChannelUse, KeyUse } from '../acl/check.ts'
 import type { Request } from '../resp/request.ts'
 import type { CommandContext } from './context.ts'
 

@@ -10,8 +10,7 @@ import type { Registry } from '../pubsub/registry.ts'
 import type { AuditLog } from './revoke/audit.ts'
 import { TokenAuthenticator } from './session/authenticator.ts'
 import { CACHE_TIMES, type CacheTimes } from './verify/cached-key-set.ts'
-import { SubscriptionJudge } from './session/judge.ts'
-import { TokenExplainer } from './explain/explainer.ts'
+import { TokenExplainer } from './explain/explain.ts'
 import type { Fetch } from './verify/key-fetch.ts'
 import { TokenSessions } from './session/sessions.ts'
 import { reloadIssuers } from './verify/issuer-reload.ts'
@@ -77,7 +76,7 @@ export function createTokens(parts: TokenParts): {
     issuers: () => issuersOf(config),
     clients,
     registry,
-    judge: new SubscriptionJudge(catalog),
+    catalog,
     clock,
     findUser: (name) => users.get(name),
     random: parts.random,

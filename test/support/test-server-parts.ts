@@ -26,9 +26,8 @@ import { OutputGuard } from '../../server/delivery/output-guard.ts'
 import { Registry } from '../../server/pubsub/registry.ts'
 import { RequestParser } from '../../server/resp/request-parser.ts'
 import { TokenAuthenticator } from '../../server/token/session/authenticator.ts'
-import { TokenExplainer } from '../../server/token/explain/explainer.ts'
+import { TokenExplainer } from '../../server/token/explain/explain.ts'
 import type { Issuer } from '../../server/token/verify/issuer.ts'
-import { SubscriptionJudge } from '../../server/token/session/judge.ts'
 import { validateRolePattern } from '../../server/token/grant/placeholders.ts'
 import type { TokenSessionSettings } from '../../server/token/session/session-parts.ts'
 import { TokenSessions } from '../../server/token/session/sessions.ts'
@@ -229,7 +228,7 @@ export class TestServer {
       authenticator,
       clients: this.clients,
       registry: this.registry,
-      judge: new SubscriptionJudge(table.catalog),
+      catalog: table.catalog,
       clock,
       findUser,
       random: () => 0,

@@ -1,9 +1,10 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { CommandCatalog, withKnownCommands } from '../../server/acl/catalog.ts'
 import { applyRules, newUser } from '../../server/acl/rules.ts'
 import type { PubsubDefault } from '../../server/acl/selector-draft.ts'
 import type { User } from '../../server/acl/user.ts'
+import { ALL_COMMANDS } from '../../server/command/commands.ts'
+import { CommandTable } from '../../server/command/table.ts'
 import { TokenAuthenticator } from '../../server/token/session/authenticator.ts'
 import type { AuthenticatorParts } from '../../server/token/session/authenticator.ts'
 import { ISSUER_DEFAULTS } from '../../server/token/verify/issuer.ts'
@@ -117,12 +118,7 @@ export function jwks(...keys: readonly (TestKey | Readonly<Record<string, unknow
 }
 
 /** The catalog of all commands that rules can name, and of the server's own. */
-export const CATALOG = new CommandCatalog(
-  withKnownCommands([
-    { name: 'token', categories: ['slow'] },
-    { name: 'token|why', categories: ['slow'] },
-  ]),
-)
+export const CATALOG = new CommandTable(ALL_COMMANDS).catalog
 
 /** A user made by `ACL SETUSER name rule...`. */
 export function userOf(

@@ -1,5 +1,5 @@
+import { authorize, dryRunText } from '../../acl/authorize.ts'
 import { CATEGORIES, isCategory, type Category } from '../../acl/categories.ts'
-import { check, type Denial } from '../../acl/check.ts'
 import {
   describeChannels,
   describeCommands,
@@ -7,7 +7,6 @@ import {
   describeKeys,
   describeUser,
 } from '../../acl/describe.ts'
-import { dryRunText } from '../../acl/denial-text.ts'
 import type { AclLogEntry } from '../../acl/log.ts'
 import { isRoleName, isTokenUserName } from '../../acl/names.ts'
 import { generatePassword } from '../../acl/password.ts'
@@ -139,8 +138,8 @@ function dryRun({ reply, server }: CommandContext, request: Request): void {
     reply.error(arityError(command.spec.name))
     return
   }
-  const { channels, keys } = command.spec
-  const denial: Denial | undefined = check(user, command.acl, inner, channels, keys)
+  const identity = { user, ceilings: [], token: undefined }
+  const denial = authorize(identity, undefined, command.acl, inner)
   if (denial) reply.bulk(dryRunText(user, denial))
   else reply.ok()
 }

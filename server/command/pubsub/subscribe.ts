@@ -1,11 +1,10 @@
-import { denialText } from '../../acl/denial-text.ts'
+import { authorize, denialText } from '../../acl/authorize.ts'
 import type { Client } from '../../client/client.ts'
 import type { Space } from '../../pubsub/subscriptions.ts'
 import type { Request } from '../../resp/request.ts'
 import type { CommandContext } from '../context.ts'
-import { denialOf } from '../permission.ts'
 import { inSlices } from '../slices.ts'
-import type { Command, Handler } from '../spec.ts'
+import type { Handler } from '../spec.ts'
 
 /** The words of the confirmations, by space. */
 const WORDS = {
@@ -74,9 +73,10 @@ export function subscribe(space: Space): Handler {
     return inSlices(context, request.count - 1, (current, from, to) => {
       // Between two slices permissions may have changed, or the client may have become somebody else.
       if (client.identity !== identity || client.overlay !== overlay) {
-        const error = refusalNow(current, request)
-        if (error !== undefined) {
-          current.reply.error(error)
+        const entry = server.table.catalog.get(word)
+        const denial = authorize(client.identity, client.overlay, entry, request)
+        if (denial) {
+          current.reply.error(denialText(client.identity.user, denial))
           return false
         }
       }
@@ -89,12 +89,6 @@ export function subscribe(space: Space): Handler {
       return true
     })
   }
-}
-
-/** The error line of a command that was allowed when it began and is not any more. */
-function refusalNow({ client, server }: CommandContext, request: Request): string | undefined {
-  const denial = denialOf(client, server.table.find(request) as Command, request)
-  return denial && denialText(client.identity.user, denial)
 }
 
 /** UNSUBSCRIBE and its like: the names given, or all. One confirmation for each, or one without a name. */

@@ -1,5 +1,6 @@
-import { EXPLANATION_FIELDS, type Explanation } from '../../token/explain/explain.ts'
-import { verdictOf, type Question } from '../../token/explain/question.ts'
+import { authorize } from '../../acl/authorize.ts'
+import { EXPLANATION_FIELDS, verdictOf, type Explanation } from '../../token/explain/explain.ts'
+import type { Question } from '../../token/explain/fix.ts'
 import type { Request } from '../../resp/request.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import { ArgumentList } from '../../resp/request.ts'
@@ -46,9 +47,7 @@ function why(context: CommandContext, request: Request): void {
     return
   }
   const asked = ArgumentList.of(request.text(2), request.text(3))
-  const { channels, keys } = command.spec
-  const question = { entry: command.acl, request: asked, channels, keys }
-  reply.bulk(verdictOf(client.identity, client.overlay, question))
+  reply.bulk(verdictOf(authorize(client.identity, client.overlay, command.acl, asked)))
 }
 
 function isAboutClient(request: Request): boolean {
@@ -69,13 +68,13 @@ function questionAt(
     reply.error(`ERR Command '${inner.text(0).slice(0, 128)}' not found`)
     return 'refused'
   }
-  const { channels, keys, name } = command.spec
+  const { channels, name } = command.acl
   const least = channels === undefined || channels.kind === 'none' ? 1 : channels.first + 1
   if (inner.count < least) {
     reply.error(arityError(name))
     return 'refused'
   }
-  return { entry: command.acl, request: inner, channels, keys }
+  return { entry: command.acl, request: inner }
 }
 
 function writeExplanation(reply: ReplyWriter, explanation: Explanation): void {

@@ -1,12 +1,26 @@
+import { allowingSelector, authorize, channelsOf, type Denial } from '../../acl/authorize.ts'
 import { describeUser } from '../../acl/describe.ts'
-import type { Selector } from '../../acl/user.ts'
-import { fixForCeiling, fixForDeny, fixForGrant, fixForOff, fixForRoles } from './fix.ts'
-import { allows, channelsOf, deniedByCeiling, deniedByOverlay, type Question } from './question.ts'
-import type { ExplainedGrant } from './subject.ts'
-import { isDenied } from '../grant/grants.ts'
+import type { Selector, User } from '../../acl/user.ts'
+import type { Client } from '../../client/client.ts'
+import { isDenied, type CompiledGrant } from '../grant/grants.ts'
+import { TokenOverlay, type RevokedChannels } from '../revoke/channels.ts'
 import { issuerLabel, type Revocation } from '../revoke/revocation.ts'
+import type { TokenAuthenticator } from '../session/authenticator.ts'
+import { toByteString } from '../text.ts'
+import { decodeCompact } from '../verify/compact.ts'
+import type { TokenRefusal } from '../verify/refusal.ts'
+import {
+  fixForCeiling,
+  fixForDeny,
+  fixForGrant,
+  fixForOff,
+  fixForRoles,
+  FIX_FOR_FAULT,
+  type ExplainedGrant,
+  type Question,
+} from './fix.ts'
 
-/** Why a token may do something, or may not: TOKEN EXPLAIN. Texts are byte strings; what does not apply is undefined. */
+/** The answer of TOKEN EXPLAIN. Texts are byte strings; a field that does not apply is undefined. */
 export interface Explanation {
   readonly allowed: boolean
   /** The user that the token is compiled into. */
@@ -15,13 +29,13 @@ export interface Explanation {
   readonly issuer: string | undefined
   /** The compiled user as a line of ACL LIST. */
   readonly grant: string | undefined
-  /** The role that decides; without a command all roles that the token names, with blanks between. */
+  /** The role that decides; without a command all roles that the token names, space-separated. */
   readonly role: string | undefined
-  /** The rule that decides: a channel rule, a command rule, a `deny`; for a refused token what is wrong with it. */
+  /** The rule that decides: a channel rule, a command rule, a `deny`; for a refused token its fault. */
   readonly rule: string | undefined
-  /** Where that rule comes from: `role`, `claim`, or `default` (`acl-pubsub-default`, and what every token has). */
+  /** The source of that rule: `role`, `claim`, or `default` (`acl-pubsub-default`, and what every token has). */
   readonly source: 'role' | 'claim' | 'default' | undefined
-  /** The ceiling that refuses; where it is allowed, those that bound the token, with blanks between. */
+  /** The ceiling that refuses; if the command is allowed, those that bound the token, space-separated. */
   readonly ceiling: string | undefined
   /** The revocation that refuses: its id, kind and target. */
   readonly revocation: string | undefined
@@ -29,7 +43,7 @@ export interface Explanation {
   readonly fix: string | undefined
 }
 
-/** What an explanation says behind `allowed`, in the order in which it is told. */
+/** The fields of an explanation after `allowed`, in the order of the reply. */
 export const EXPLANATION_FIELDS = [
   'user',
   'issuer',
@@ -42,8 +56,8 @@ export const EXPLANATION_FIELDS = [
   'fix',
 ] as const satisfies readonly (keyof Explanation)[]
 
-/** Nothing that applies. */
-export const UNEXPLAINED: Explanation = {
+/** An explanation in which no field applies. */
+const UNEXPLAINED: Explanation = {
   allowed: false,
   user: undefined,
   issuer: undefined,
@@ -56,12 +70,23 @@ export const UNEXPLAINED: Explanation = {
   fix: undefined,
 }
 
+/** The answer of TOKEN WHY: `ok`, or the reason that comes first in the order of precedence. */
+export type Verdict = 'deny' | 'ceiling' | 'channel' | 'command' | 'ok'
+
+/** The answer of TOKEN WHY for a decision of {@link authorize}. */
+export function verdictOf(denial: Denial | undefined): Verdict {
+  if (denial === undefined) return 'ok'
+  if (denial.by !== 'user') return denial.by
+  return denial.reason === 'channel' ? 'channel' : 'command'
+}
+
 /**
- * Explains a token: whether it logs in, or what becomes of one command. What beats comes first: revocations and `deny`,
- * ceilings, then any selector that allows, then nothing.
+ * Explains a token: whether it logs in, or what becomes of one command. A revocation of the token beats all; then the
+ * command is decided as {@link authorize} decides it.
  */
-export function explain(subject: ExplainedGrant, question: Question | undefined): Explanation {
-  const { grant, ceilings, revocation } = subject
+function explain(subject: ExplainedGrant, question: Question | undefined): Explanation {
+  const { grant, identity, revocation } = subject
+  const { ceilings } = identity
   const known: Explanation = {
     ...UNEXPLAINED,
     user: grant.userName,
@@ -69,42 +94,47 @@ export function explain(subject: ExplainedGrant, question: Question | undefined)
     grant: describeUser(grant.user),
   }
   const bounds = joined(ceilings.map(({ name }) => name))
-  if (revocation !== undefined) return revoked(known, revocation)
+  if (revocation !== undefined) return { ...known, ...revocationOf(revocation) }
   const off = subject.isLive ? undefined : ceilings.find(({ enabled }) => !enabled)
   if (off !== undefined) return { ...known, ceiling: off.name, fix: fixForOff(off) }
   if (question === undefined) {
     const role = joined(grant.roles)
     return { ...known, allowed: true, role, ceiling: bounds, fix: fixForRoles(subject) }
   }
-  const explanation = explainCommand(subject, known, question)
-  return explanation.allowed ? { ...explanation, ceiling: bounds } : explanation
+  const denial = authorize(identity, subject.overlay, question.entry, question.request)
+  if (denial) return { ...known, ...reasonOf(denial, subject, question) }
+  return { ...known, ...permission(subject, question), allowed: true, ceiling: bounds }
 }
 
-function explainCommand(
+/** The fields that tell which rule refuses, and what would allow it. */
+function reasonOf(
+  denial: Denial,
   subject: ExplainedGrant,
-  known: Explanation,
   question: Question,
-): Explanation {
-  const { grant, ceilings, overlay } = subject
-  const denied = deniedByOverlay(overlay, question)
-  if (denied !== undefined) {
-    if (!isDenied(grant, denied)) {
-      const kind = question.channels?.kind === 'publish' ? 'publish' : 'subscribe'
-      return revoked(known, subject.channelRevocation(denied, kind))
+): Partial<Explanation> {
+  switch (denial.by) {
+    case 'ceiling':
+      return { ceiling: denial.ceiling.name, fix: fixForCeiling(denial.ceiling, question) }
+    case 'user':
+      return { fix: fixForGrant(subject, question) }
+    case 'deny': {
+      const channel = denial.object
+      const rule = subject.grant.deny.find((one) => isDenied({ deny: [one] }, channel))?.pattern
+      if (rule !== undefined) {
+        return { rule: `deny ${rule}`, source: 'claim', fix: fixForDeny(rule) }
+      }
+      const kind = question.entry.channels?.kind === 'publish' ? 'publish' : 'subscribe'
+      return revocationOf(subject.channelRevocation(channel, kind))
     }
-    const rule = grant.deny.find((one) => isDenied({ deny: [one] }, denied))?.pattern
-    return { ...known, rule: `deny ${rule}`, source: 'claim', fix: fixForDeny(rule) }
   }
-  for (const ceiling of ceilings) {
-    if (deniedByCeiling(ceiling, question) === undefined) continue
-    return { ...known, ceiling: ceiling.name, fix: fixForCeiling(ceiling, question) }
-  }
-  const decider = grant.user.selectors.find((selector) => allows(grant.user, selector, question))
-  if (decider === undefined) return { ...known, fix: fixForGrant(subject, question) }
-  const found = subject.sources.find(({ selector }) => selector === decider)
+}
+
+/** The fields that tell which rule allows a command. */
+function permission({ grant, sources }: ExplainedGrant, question: Question): Partial<Explanation> {
+  const { entry, request } = question
+  const decider = allowingSelector(grant.user.selectors, entry, request) as Selector
+  const found = sources.find(({ selector }) => selector === decider)
   return {
-    ...known,
-    allowed: true,
     role: found?.role,
     rule: ruleOf(decider, question),
     source: found?.source ?? 'default',
@@ -112,13 +142,13 @@ function explainCommand(
 }
 
 /** The channel rules that let a command's channels pass, else the command rule. */
-function ruleOf(selector: Selector, question: Question): string {
-  const names = channelsOf(question)
-  if (names.length === 0) return `+${question.entry.name}`
+function ruleOf(selector: Selector, { entry, request }: Question): string {
+  const names = channelsOf(entry, request)
+  if (names.length === 0) return `+${entry.name}`
   if (selector.allChannels) return 'allchannels'
   const rules = names.map((name) =>
     selector.channels.find(({ pattern, glob }) =>
-      question.channels?.kind === 'pattern' ? pattern === name : glob.matches(name),
+      entry.channels?.kind === 'pattern' ? pattern === name : glob.matches(name),
     ),
   )
   return [...new Set(rules.map((rule) => `&${rule?.pattern ?? ''}`))].join(' ')
@@ -128,9 +158,98 @@ function joined(names: readonly string[]): string | undefined {
   return names.length === 0 ? undefined : names.join(' ')
 }
 
-function revoked(known: Explanation, revocation: Revocation | undefined): Explanation {
-  if (revocation === undefined) return known
+/** The fields that tell which revocation refuses. */
+function revocationOf(revocation: Revocation | undefined): Partial<Explanation> {
+  if (revocation === undefined) return {}
   const { id, kind, target } = revocation
-  const text = `${id} ${kind.toUpperCase()} ${target}`.trimEnd()
-  return { ...known, revocation: text, fix: `TOKEN UNREVOKE ${id}` }
+  return {
+    revocation: `${id} ${kind.toUpperCase()} ${target}`.trimEnd(),
+    fix: `TOKEN UNREVOKE ${id}`,
+  }
+}
+
+/** The revocations in force, as far as an explanation needs them. */
+export interface RevocationView {
+  /** The revocation that refuses a token as a whole. */
+  refusing(grant: CompiledGrant): Revocation | undefined
+  /** Finds the revocation that takes a channel (byte string) away from a token. */
+  readonly channels: RevokedChannels
+}
+
+/** The parts of a {@link TokenExplainer}. */
+export interface ExplainerParts {
+  readonly authenticator: TokenAuthenticator
+  readonly findUser: (userName: string) => User | undefined
+  /** The grant of a live token session. */
+  readonly grantOf: (client: Client) => CompiledGrant | undefined
+  readonly revocations: RevocationView
+}
+
+/** Explains what tokens may do, and why. It logs nobody in, and counts and logs nothing. */
+export class TokenExplainer {
+  readonly #parts: ExplainerParts
+
+  constructor(parts: ExplainerParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Explains a token that somebody may log in with. Never rejects.
+   *
+   * @param token As it came, of any size.
+   */
+  async explainToken(token: string, question?: Question): Promise<Explanation> {
+    const result = await this.#parts.authenticator.authenticate(token)
+    if ('ok' in result) return explain(this.#subject(result.ok, undefined), question)
+    return this.#refused(token, result.refused)
+  }
+
+  #refused(token: string, { code, detail }: TokenRefusal): Explanation {
+    const iss = claimedIssuer(token)
+    const issuer = iss === undefined ? undefined : this.#parts.authenticator.issuerOf(iss)
+    // The settings do not tell the issuer that a stranger names.
+    const stranger = iss !== undefined && issuer === undefined ? `: ${toByteString(iss)}` : ''
+    return {
+      ...UNEXPLAINED,
+      issuer: issuer && issuerLabel(issuer.alias),
+      rule: `${toByteString(detail)}${stranger}`,
+      fix: FIX_FOR_FAULT[code],
+    }
+  }
+
+  /** Explains a live session. @returns Undefined if the client is not logged in with a token. */
+  explainClient(client: Client, question?: Question): Explanation | undefined {
+    const grant = this.#parts.grantOf(client)
+    return grant === undefined ? undefined : explain(this.#subject(grant, client), question)
+  }
+
+  #subject(grant: CompiledGrant, client: Client | undefined): ExplainedGrant {
+    const { authenticator, findUser, revocations } = this.#parts
+    return {
+      grant,
+      sources: authenticator.sourcesOf(grant),
+      identity: client?.identity ?? {
+        user: grant.user,
+        ceilings: authenticator.ceilingsOf(grant),
+        token: grant,
+      },
+      overlay: client ? client.overlay : new TokenOverlay(grant, revocations.channels),
+      revocation: revocations.refusing(grant),
+      channelRevocation: (channel, kind) => revocations.channels.find(grant, channel, kind),
+      isLive: client !== undefined,
+      findUser,
+      unboundSources: () => authenticator.unboundSourcesOf(grant),
+    }
+  }
+}
+
+/** The `iss` of a refused token, not verified. */
+function claimedIssuer(token: string): string | undefined {
+  try {
+    const [, payload] = decodeCompact(token)
+    const iss = Object.hasOwn(payload, 'iss') ? payload['iss'] : undefined
+    return typeof iss === 'string' ? iss.slice(0, 256) : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,49 +1,90 @@
 import { escapeGlob } from '../../../shared/glob.ts'
-import type { User } from '../../acl/user.ts'
 import {
-  aboutChannel,
-  allows,
+  allowingSelector,
+  allowsChannel,
+  allowsCommand,
   channelsOf,
-  deniedByCeiling,
-  deniedByUser,
-  type Question,
-} from './question.ts'
-import type { ExplainedGrant } from './subject.ts'
-import type { CompiledGrant } from '../grant/grants.ts'
-import { mayNameRole } from '../verify/issuer.ts'
+  type Identity,
+} from '../../acl/authorize.ts'
+import type { CatalogEntry } from '../../acl/catalog.ts'
+import type { Selector, User } from '../../acl/user.ts'
+import type { Overlay } from '../../pubsub/subscriber.ts'
+import { ArgumentList, type Request } from '../../resp/request.ts'
+import type { CompiledGrant, SourcedSelector } from '../grant/grants.ts'
 import { CHANNEL_COMMANDS, PUBLISH_RULES, SUBSCRIBE_RULES } from '../grant/token-commands.ts'
+import type { Revocation } from '../revoke/revocation.ts'
+import { mayNameRole } from '../verify/issuer.ts'
+import type { FaultCode } from '../verify/refusal.ts'
 
-/** What to do where a ceiling is off, so that nobody logs in under it. */
+/** A command that is asked about, with its arguments. */
+export interface Question {
+  readonly entry: CatalogEntry
+  readonly request: Request
+}
+
+/** A token session that is asked about, live or as it would be. */
+export interface ExplainedGrant {
+  readonly grant: CompiledGrant
+  readonly sources: readonly SourcedSelector[]
+  readonly identity: Identity
+  readonly overlay: Overlay | undefined
+  /** A connection is logged in with it, so that `off` of a ceiling means nothing to it. */
+  readonly isLive: boolean
+  /** The revocation that refuses the token as a whole. */
+  readonly revocation: Revocation | undefined
+  /** Finds the revocation that takes a channel away. */
+  readonly channelRevocation: (
+    channel: string,
+    kind: 'publish' | 'subscribe',
+  ) => Revocation | undefined
+  readonly findUser: (userName: string) => User | undefined
+  /** The sources as they would be if the issuer could name every role. */
+  readonly unboundSources: () => readonly SourcedSelector[]
+}
+
+/** The fixes for faults of a token; a fault that is not listed has none that could be named. */
+export const FIX_FOR_FAULT: Readonly<Partial<Record<FaultCode, string>>> = {
+  expired: 'a new token',
+  'key-removed': 'a new token, signed with a key of now',
+  'unknown-issuer': "a configured issuer with exactly this 'iss'",
+  algorithm: 'its algorithm among those pinned for the issuer',
+  'unknown-key': 'its kid in the key set of the issuer',
+  signature: 'a token signed with a key of the issuer',
+  'wrong-audience': "a token for this server, or its 'aud' among the audiences of the issuer",
+  'no-audience': "a token with an 'aud' of the issuer's audiences",
+  'no-expiry': "a token with an 'exp'",
+  lifetime: 'a shorter life, or a longer max-lifetime of the issuer',
+  'issued-in-future': "the issuer's clock set right",
+  'not-yet-valid': 'waiting until nbf',
+  'role-expansion': 'fewer values in the claims that its roles expand',
+  'too-many-names': 'fewer names in the claim; a role can hold more',
+}
+
+/** The fix where a ceiling is off, so that nobody logs in under it. */
 export function fixForOff(ceiling: User): string {
   return `ACL SETUSER ${ceiling.name} on`
 }
 
-/** What to do where a ceiling refuses a command: what its root permissions lack for all of it. */
-export function fixForCeiling(ceiling: User, question: Question): string {
-  const root = { ...ceiling, selectors: ceiling.selectors.slice(0, 1) }
-  const names = channelsOf(question)
-  const lacksCommand = deniedByCeiling(root, question)?.reason === 'command'
-  const holder = lacksCommand ? withCommand(root) : root
-  const lacking = names.filter((name) => deniedByCeiling(holder, aboutChannel(question, name)))
+/** The fix where a ceiling refuses a command: the rules that its root permissions lack. */
+export function fixForCeiling(ceiling: User, { entry, request }: Question): string {
+  const root = ceiling.selectors[0] as Selector
+  const isPattern = entry.channels?.kind === 'pattern'
+  const lacking = channelsOf(entry, request).filter(
+    (name) => !allowsChannel(root, name, isPattern, true),
+  )
   const rules = [
-    ...(lacksCommand ? [`+${question.entry.name}`] : []),
-    ...channelRules(lacking, question),
+    ...(allowsCommand(root, entry, request) ? [] : [`+${entry.name}`]),
+    ...channelRules(lacking, entry),
   ]
   return `ACL SETUSER ${ceiling.name} ${rules.join(' ')}`
 }
 
-/** The same channels under every command. */
-function withCommand(user: User): User {
-  const selectors = user.selectors.map((one) => ({ ...one, allowed: one.allowed.map(() => ~0) }))
-  return { ...user, selectors }
-}
-
-/** What to do where the token itself denies a channel. */
+/** The fix where the token itself denies a channel. */
 export function fixForDeny(pattern: string | undefined): string {
   return `a token without ${JSON.stringify(pattern ?? '')} in deny`
 }
 
-/** What is to be done about roles that a token names and that give it nothing; undefined where there are none. */
+/** The fix for the first role that a token names and that gives it nothing; undefined if there is none. */
 export function fixForRoles({ grant, findUser }: ExplainedGrant): string | undefined {
   for (const role of grant.roles) {
     if (!mayNameRole(grant.token.issuer, role)) return boundLine(grant, role)
@@ -54,14 +95,15 @@ export function fixForRoles({ grant, findUser }: ExplainedGrant): string | undef
   return undefined
 }
 
-/** What to do where nothing that a token has allows a command. */
-export function fixForGrant(subject: ExplainedGrant, question: Question): string {
+/** The fix where nothing that a token has allows a command. */
+export function fixForGrant(subject: ExplainedGrant, { entry, request }: Question): string {
   const { grant } = subject
-  if (!CHANNEL_COMMANDS.includes(question.entry.name)) {
-    return `none: a token cannot hold ${question.entry.name}`
-  }
-  const names = channelsOf(question)
-  const missing = names.filter((name) => deniedByUser(grant.user, aboutChannel(question, name)))
+  if (!CHANNEL_COMMANDS.includes(entry.name)) return `none: a token cannot hold ${entry.name}`
+  const names = channelsOf(entry, request)
+  const missing = names.filter((name) => {
+    const alone = ArgumentList.of(request.text(0), name)
+    return allowingSelector(grant.user.selectors, entry, alone) === undefined
+  })
   if (names.length > 1 && missing.length === 0) return 'one command for each channel'
 
   const lacking = missing.length === 0 ? names : missing
@@ -71,16 +113,16 @@ export function fixForGrant(subject: ExplainedGrant, question: Question): string
       ({ role, selector }) =>
         role !== undefined &&
         !mayNameRole(grant.token.issuer, role) &&
-        allows(grant.user, selector, question),
+        allowingSelector([selector], entry, request) !== undefined,
     )
   if (bound?.role !== undefined) return boundLine(grant, bound.role)
 
   const named = grant.roles.filter((role) => mayNameRole(grant.token.issuer, role))
   const stored = named.find((role) => subject.findUser(`role:${role}`) !== undefined)
   const role = stored ?? named[0]
-  if (role === undefined) return claimLine(grant, question, lacking)
-  const rules = question.channels?.kind === 'publish' ? PUBLISH_RULES : SUBSCRIBE_RULES
-  const channels = channelRules(lacking, question).join(' ')
+  if (role === undefined) return claimLine(grant, entry, lacking)
+  const rules = entry.channels?.kind === 'publish' ? PUBLISH_RULES : SUBSCRIBE_RULES
+  const channels = channelRules(lacking, entry).join(' ')
   const start = `ACL SETUSER role:${role}${stored === undefined ? ' off resetchannels' : ''}`
   return `${start} (resetchannels ${rules.join(' ')} ${channels})`
 }
@@ -91,22 +133,22 @@ function boundLine({ token }: CompiledGrant, role: string): string {
   return `issuer ${alias} roles ${[...(roles ?? []), role].join(' ')}`
 }
 
-/** The rules that allow channels or patterns. Behind `&*` the ACL takes no other. */
-function channelRules(names: readonly string[], question: Question): readonly string[] {
-  const rules = names.map((name) => channelRule(name, question))
+/** The rules that allow channels or patterns. After `&*` the ACL takes no other. */
+function channelRules(names: readonly string[], entry: CatalogEntry): readonly string[] {
+  const rules = names.map((name) => channelRule(name, entry))
   return rules.includes('&*') ? ['&*'] : rules
 }
 
 /** The rule that allows one channel, or the one pattern. */
-function channelRule(name: string, { channels }: Question): string {
+function channelRule(name: string, { channels }: CatalogEntry): string {
   return `&${channels?.kind === 'pattern' ? name : escapeGlob(name)}`
 }
 
-/** What a token would have to say, in the shape that its issuer's tokens have. */
-function claimLine(grant: CompiledGrant, question: Question, names: readonly string[]): string {
+/** The claims that a token lacks, in the format of its issuer's tokens. */
+function claimLine(grant: CompiledGrant, entry: CatalogEntry, names: readonly string[]): string {
   const { format, claim, alias } = grant.token.issuer
-  const action = question.channels?.kind === 'publish' ? 'publish' : 'subscribe'
-  const patterns = names.map((name) => channelRule(name, question).slice(1))
+  const action = entry.channels?.kind === 'publish' ? 'publish' : 'subscribe'
+  const patterns = names.map((name) => channelRule(name, entry).slice(1))
   switch (format.kind) {
     case 'respcast':
       return `a token with ${JSON.stringify({ [claim]: { [action]: patterns } })}`

@@ -1,9 +1,14 @@
+import type { CommandCatalog } from '../../acl/catalog.ts'
 import type { Client } from '../../client/client.ts'
 import { CLOSES, closeWith } from '../../client/close.ts'
+import {
+  lostSubscriptions,
+  ruleOfSession,
+  type Subscription,
+} from '../../client/lost-subscriptions.ts'
 import type { Registry } from '../../pubsub/registry.ts'
 import type { Space } from '../../pubsub/subscriptions.ts'
 import { encodePush, type MessageKind } from '../../resp/push.ts'
-import type { Subscription, SubscriptionJudge } from '../session/judge.ts'
 import { tokenPushes } from '../session/pushes.ts'
 import { messageOf, retryAfterMs, type Revocation } from './revocation.ts'
 
@@ -16,7 +21,7 @@ export interface LostSubscription extends Subscription {
 /** What enforcement needs of the rest of the server. */
 export interface EnforcementParts {
   readonly registry: Registry
-  readonly judge: SubscriptionJudge
+  readonly catalog: CommandCatalog
   /** `ws-revocation`. */
   readonly revocation: () => 'close' | 'unsubscribe'
 }
@@ -58,7 +63,7 @@ export class Enforcement {
    * @returns Whether there was anything.
    */
   dropLost(client: Client, message: string): boolean {
-    const lost = this.#parts.judge.lost(client)
+    const lost = lostSubscriptions(client, ruleOfSession(client, this.#parts.catalog))
     if (lost.length === 0) return false
     const [only] = lost
     const push = tokenPushes.revoked(lost.length === 1 && only ? only.name : '', message)

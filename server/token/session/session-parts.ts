@@ -1,3 +1,4 @@
+import type { CommandCatalog } from '../../acl/catalog.ts'
 import type { User } from '../../acl/user.ts'
 import type { Client } from '../../client/client.ts'
 import type { CodedCause } from '../../client/close.ts'
@@ -7,7 +8,6 @@ import type { Registry } from '../../pubsub/registry.ts'
 import type { AuditLog } from '../revoke/audit.ts'
 import type { TokenAuthenticator } from './authenticator.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
-import type { SubscriptionJudge } from './judge.ts'
 import type { TokenRefusal } from '../verify/refusal.ts'
 import type { IssuerTerms } from '../revoke/order.ts'
 import type { RevocationStore } from '../revoke/store.ts'
@@ -18,7 +18,7 @@ export interface TokenSessionParts {
   readonly authenticator: TokenAuthenticator
   readonly clients: ClientTable
   readonly registry: Registry
-  readonly judge: SubscriptionJudge
+  readonly catalog: CommandCatalog
   readonly clock: Clock
   /** Finds a stored user: the ceiling of a token's user. */
   readonly findUser: (name: string) => User | undefined

@@ -1,8 +1,9 @@
+import type { Identity } from '../../acl/authorize.ts'
 import type { UserChange } from '../../acl/users.ts'
 import type { User } from '../../acl/user.ts'
 import type { Client } from '../../client/client.ts'
 import { CLOSES, closeWith, type CodedCause } from '../../client/close.ts'
-import type { Identity } from '../../client/identity.ts'
+import { lostSubscriptions, ruleOfSession } from '../../client/lost-subscriptions.ts'
 import { ExpiryWheel, type ExpiryEntry, type ExpiryListener } from './expiry.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import { ISSUER_DEFAULTS } from '../verify/issuer.ts'
@@ -64,7 +65,7 @@ export class TokenSessions {
     this.revocations = parts.revocations ?? new RevocationStore({ clock: parts.clock })
     this.#enforcement = new Enforcement({
       registry: parts.registry,
-      judge: parts.judge,
+      catalog: parts.catalog,
       revocation: () => parts.settings.revocation,
     })
     this.revocation = new RevocationService({
@@ -193,9 +194,10 @@ export class TokenSessions {
     this.#parts.registry.regroup(client, () => (client.overlay = overlay))
     client.output.dropQueued((_kind, _name, channel) => !overlay.mayReceive(channel))
     this.#parts.events.accepted(client, grant)
-    const lost = this.#parts.judge
-      .lost(client)
-      .map((subscription) => this.#enforcement.unsubscribe(client, subscription))
+    const rule = ruleOfSession(client, this.#parts.catalog)
+    const lost = lostSubscriptions(client, rule).map((subscription) =>
+      this.#enforcement.unsubscribe(client, subscription),
+    )
     if (client.isWebSocket) {
       tell(client, tokenPushes.accepted(grant.userName, grant.expiresAtMs - clock.wallMs()))
     }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { verdictOf } from '../../../../server/token/explain/question.ts'
-import type { Explanation } from '../../../../server/token/explain/explain.ts'
+import { authorize } from '../../../../server/acl/authorize.ts'
+import { verdictOf, type Explanation } from '../../../../server/token/explain/explain.ts'
 import type { CompiledGrant } from '../../../../server/token/grant/grants.ts'
-import { TokenExplainer } from '../../../../server/token/explain/explainer.ts'
+import { TokenExplainer } from '../../../../server/token/explain/explain.ts'
 import type { ClaimsFormat } from '../../../../server/token/verify/issuer.ts'
 import { TokenOverlay } from '../../../../server/token/revoke/channels.ts'
 import type { RevocationOrder } from '../../../../server/token/revoke/revocation.ts'
@@ -310,7 +310,10 @@ describe('WHY names what refuses, and what beats comes first', () => {
     const overlay = new TokenOverlay(grant, tested.revocations.channels)
     return {
       revoke: (order: RevocationOrder) => tested.revocations.add(order, 'admin', 0),
-      why: (line: string) => verdictOf(identity, overlay, question(line)),
+      why: (line: string) => {
+        const { entry, request } = question(line)
+        return verdictOf(authorize(identity, overlay, entry, request))
+      },
     }
   }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { authorize } from '../../../../server/acl/authorize.ts'
 import {
   joinSelectors,
   applyRules,
@@ -7,8 +8,7 @@ import {
   unrestrictedUser,
 } from '../../../../server/acl/rules.ts'
 import type { User } from '../../../../server/acl/user.ts'
-import { verdictOf } from '../../../../server/token/explain/question.ts'
-import { TokenExplainer } from '../../../../server/token/explain/explainer.ts'
+import { TokenExplainer } from '../../../../server/token/explain/explain.ts'
 import { TokenOverlay } from '../../../../server/token/revoke/channels.ts'
 import { RevocationStore } from '../../../../server/token/revoke/store.ts'
 import { CATALOG, testAuthenticator, tokenFor, userOf } from '../../../support/tokens.ts'
@@ -116,8 +116,9 @@ test('an explanation agrees with the check, and its fixes, carried out one by on
         const mayLogIn = ceilings.every(({ enabled }) => enabled)
         const overlay = new TokenOverlay(grant, revocations.channels)
         const identity = { user: grant.user, ceilings, token: grant }
-        const verdict = verdictOf(identity, overlay, question(line))
-        expect(explanation.allowed).toBe(mayLogIn && verdict === 'ok')
+        const { entry, request } = question(line)
+        const denial = authorize(identity, overlay, entry, request)
+        expect(explanation.allowed).toBe(mayLogIn && denial === undefined)
         if (explanation.allowed) {
           expect(explanation.fix).toBeUndefined()
           expect(explanation.rule).toBeDefined()

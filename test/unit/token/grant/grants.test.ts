@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { check } from '../../../../server/acl/check.ts'
-import type { ChannelUse } from '../../../../server/acl/check.ts'
+import { authorize } from '../../../../server/acl/authorize.ts'
 import type { PubsubDefault } from '../../../../server/acl/selector-draft.ts'
 import { ArgumentList } from '../../../../server/resp/request.ts'
 import type { CompiledGrant } from '../../../../server/token/grant/grants.ts'
@@ -38,21 +37,14 @@ async function grantOf(
   return login(tested, tokenFor(respcast, claims))
 }
 
-const USES: Readonly<Record<string, ChannelUse>> = {
-  subscribe: { kind: 'subscribe', first: 1, last: -1 },
-  ssubscribe: { kind: 'subscribe', first: 1, last: -1 },
-  psubscribe: { kind: 'pattern', first: 1, last: -1 },
-  publish: { kind: 'publish', first: 1, last: 1 },
-  spublish: { kind: 'publish', first: 1, last: 1 },
-}
-
 /** Whether the compiled user passes the ACL check for a command line. */
 function may(grant: CompiledGrant, line: string): boolean {
   const words = line.split(' ')
   const sub = CATALOG.lookup(`${words[0]}|${words[1]}`)
   const entry = sub ?? CATALOG.lookup(words[0] ?? '')
   if (!entry) throw new Error(line)
-  return check(grant.user, entry, ArgumentList.of(...words), USES[words[0] ?? '']) === undefined
+  const identity = { user: grant.user, ceilings: [], token: undefined }
+  return authorize(identity, undefined, entry, ArgumentList.of(...words)) === undefined
 }
 
 /** Which of these command lines pass. */
@@ -93,9 +85,10 @@ describe('5: the compiled user', () => {
 
   test('holds the common commands and no other', async () => {
     const grant = await grantOf({})
+    const identity = { user: grant.user, ceilings: [], token: undefined }
     const allowed = CATALOG.all.filter((entry) => {
-      const words = entry.name.split('|')
-      return check(grant.user, entry, ArgumentList.of(...words)) === undefined
+      const request = ArgumentList.of(...entry.name.split('|'))
+      return authorize(identity, undefined, entry, request) === undefined
     })
     expect(allowed.map((entry) => entry.name).sort()).toEqual(
       lines(

@@ -1,4 +1,4 @@
-import { check } from '../../../../server/acl/check.ts'
+import { authorize } from '../../../../server/acl/authorize.ts'
 import { ArgumentList } from '../../../../server/resp/request.ts'
 import type { CompiledGrant } from '../../../../server/token/grant/grants.ts'
 import type { Issuer } from '../../../../server/token/verify/issuer.ts'
@@ -52,8 +52,7 @@ export async function refusal({ authenticator }: Tested, text: string): Promise<
 
 /** Whether a grant allows SUBSCRIBE of a channel. */
 export function maySubscribe(grant: CompiledGrant, channel: string): boolean {
-  const entry = CATALOG.lookup('subscribe')
-  if (!entry) throw new Error('no subscribe')
-  const use = { kind: 'subscribe', first: 1, last: -1 } as const
-  return check(grant.user, entry, ArgumentList.of('subscribe', channel), use) === undefined
+  const identity = { user: grant.user, ceilings: [], token: undefined }
+  const request = ArgumentList.of('subscribe', channel)
+  return authorize(identity, undefined, CATALOG.get('subscribe'), request) === undefined
 }

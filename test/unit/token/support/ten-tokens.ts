@@ -1,7 +1,7 @@
 import { explanationText } from '../../../../server/cli/token-explain.ts'
 import { ArgumentList } from '../../../../server/resp/request.ts'
-import type { Question } from '../../../../server/token/explain/question.ts'
-import { TokenExplainer } from '../../../../server/token/explain/explainer.ts'
+import { TokenExplainer } from '../../../../server/token/explain/explain.ts'
+import type { Question } from '../../../../server/token/explain/fix.ts'
 import { RevocationStore } from '../../../../server/token/revoke/store.ts'
 import {
   CATALOG,
@@ -22,19 +22,13 @@ export interface ExplainedToken {
   readonly answer: string
 }
 
-const USES: Readonly<Record<string, Question['channels']>> = {
-  subscribe: { kind: 'subscribe', first: 1, last: -1 },
-  psubscribe: { kind: 'pattern', first: 1, last: -1 },
-  publish: { kind: 'publish', first: 1, last: 1 },
-}
-
 /** A command line as a question. */
 export function question(line: string): Question {
   const words = line.split(' ')
   const name = (words[0] ?? '').toLowerCase()
   const entry = CATALOG.lookup(`${name}|${words[1]?.toLowerCase()}`) ?? CATALOG.lookup(name)
   if (entry === undefined) throw new Error(`there is no command ${line}`)
-  return { entry, request: ArgumentList.of(...words), channels: USES[name], keys: undefined }
+  return { entry, request: ArgumentList.of(...words) }
 }
 
 /** An explainer over the issuers, roles and ceilings that the page describes. */

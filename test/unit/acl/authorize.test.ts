@@ -1,25 +1,58 @@
 import { describe, expect, test } from 'vitest'
 
-import { check, ceilingAllowsPattern, checkCeiling } from '../../../server/acl/check.ts'
-import type { Denial } from '../../../server/acl/check.ts'
-import { denialText, dryRunText, execDenialText } from '../../../server/acl/denial-text.ts'
-import type { User } from '../../../server/acl/user.ts'
+import {
+  allowsChannel,
+  authorize,
+  denialText,
+  dryRunText,
+  execDenialText,
+} from '../../../server/acl/authorize.ts'
+import type { Denial, Identity } from '../../../server/acl/authorize.ts'
+import type { Selector, User } from '../../../server/acl/user.ts'
 import { ArgumentList } from '../../../server/resp/request.ts'
-import { catalog, CHANNELS, KEYS, userOf } from './support.ts'
+import { catalog, userOf } from './support.ts'
 
-/** Judges a command whose arguments blanks part; a subcommand is written as two words. */
-function judge(user: User, line: string, judgeWith = check): Denial | undefined {
+type Overlay = Parameters<typeof authorize>[1]
+
+/** Decides about a command of space-separated arguments; a subcommand is written as two words. */
+function decide(identity: Identity, line: string, overlay?: Overlay): Denial | undefined {
   const words = line.split(' ')
   const first = (words[0] as string).toLowerCase()
-  const entry = catalog.lookup(`${first}|${words[1] ?? ''}`.toLowerCase()) ?? catalog.lookup(first)
-  if (!entry) throw new Error(`unknown command in ${line}`)
-  const request = ArgumentList.of(...words)
-  return judgeWith(user, entry, request, CHANNELS.get(entry.name), KEYS.get(entry.name))
+  const entry = catalog.lookup(`${first}|${words[1] ?? ''}`.toLowerCase()) ?? catalog.get(first)
+  return authorize(identity, overlay, entry, ArgumentList.of(...words))
 }
 
-/** What the command would answer if it could only be refused. */
+function as(user: User, ...ceilings: readonly User[]): Identity {
+  return { user, ceilings, token: undefined }
+}
+
+const EVERYTHING = userOf('on ~* &* +@all', 'everything')
+
+type Refused = Pick<Denial, 'reason' | 'object'>
+
+/** The refusal of a user's own rules. */
+function judge(user: User, line: string): Refused | undefined {
+  const denial = decide(as(user), line)
+  if (denial === undefined) return undefined
+  const { by, reason, object } = denial
+  expect(by).toBe('user')
+  return { reason, object }
+}
+
+/** The refusal of the same rules as a ceiling over a user who may do everything. */
+function judgeCeiling(ceiling: User, line: string): Refused | undefined {
+  const denial = decide(as(EVERYTHING, ceiling), line)
+  if (denial?.by !== 'ceiling') {
+    expect(denial).toBeUndefined()
+    return undefined
+  }
+  expect(denial.ceiling).toBe(ceiling)
+  return { reason: denial.reason, object: denial.object }
+}
+
+/** The reply to a command that could only be refused. */
 function reply(user: User, line: string): string {
-  const denial = judge(user, line)
+  const denial = decide(as(user), line)
   return denial ? `-${denialText(user, denial)}` : 'allowed'
 }
 
@@ -78,14 +111,15 @@ describe('a user with rules', () => {
     ['CLIENT KILL x', "User lu has no permissions to run the 'client|kill' command"],
   ])('is told by ACL DRYRUN what stands in the way of %s', (line, expected) => {
     const user = userOf('on >p &a* +@all -get -client|kill ~k', 'lu')
-    expect(dryRunText(user, judge(user, line) as Denial)).toBe(expected)
+    expect(dryRunText(user, decide(as(user), line) as Denial)).toBe(expected)
   })
 
   test('may lose a right between MULTI and EXEC', () => {
     const prefix =
       'NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. ' +
       'This command is no longer allowed for the following reason: '
-    const text = (reason: Denial['reason']): string => execDenialText({ reason, object: 'x' })
+    const text = (reason: Denial['reason']): string =>
+      execDenialText({ by: 'user', reason, object: 'x' })
     expect(text('command')).toBe(`${prefix}no permission to execute the command or subcommand`)
     expect(text('key')).toBe(`${prefix}no permission to touch the specified keys`)
     expect(text('channel')).toBe(
@@ -128,10 +162,7 @@ describe('keys', () => {
 describe('a pattern to subscribe to', () => {
   test('must be a rule byte by byte, NUL and what follows included', () => {
     const user = userOf('+psubscribe &a')
-    const entry = catalog.lookup('psubscribe')
-    const ask = (pattern: string): Denial | undefined =>
-      entry &&
-      check(user, entry, ArgumentList.of('psubscribe', pattern), CHANNELS.get('psubscribe'))
+    const ask = (pattern: string): Refused | undefined => judge(user, `psubscribe ${pattern}`)
     expect(ask('a')).toBeUndefined()
     expect(ask('a\0*')).toEqual({ reason: 'channel', object: 'a\0*' })
     expect(ask('A')).toEqual({ reason: 'channel', object: 'A' })
@@ -147,10 +178,7 @@ describe('a pattern to subscribe to', () => {
 
 describe('the empty channel name', () => {
   test('is matched by the empty rule alone, not by a star', () => {
-    const entry = catalog.lookup('publish')
-    const ask = (rules: string): Denial | undefined =>
-      entry &&
-      check(userOf(rules), entry, ArgumentList.of('publish', '', 'x'), CHANNELS.get('publish'))
+    const ask = (rules: string): Refused | undefined => judge(userOf(rules), 'publish  x')
     expect(ask('+publish &')).toBeUndefined()
     expect(ask('+publish &**')).toEqual({ reason: 'channel', object: '' })
     expect(ask('+publish &*')).toBeUndefined()
@@ -209,18 +237,106 @@ describe('a ceiling', () => {
     ['room:?', 'room:7', false],
   ])('of &%s for PSUBSCRIBE %s: passes is %s', (rule, pattern, passes) => {
     const user = userOf(`+@all &${rule}`)
-    expect(judge(user, `PSUBSCRIBE ${pattern}`, checkCeiling) === undefined).toBe(passes)
-    expect(user.selectors.some((selector) => ceilingAllowsPattern(selector, pattern))).toBe(passes)
+    expect(judgeCeiling(user, `PSUBSCRIBE ${pattern}`) === undefined).toBe(passes)
+    expect(allowsChannel(user.selectors[0] as Selector, pattern, true, true)).toBe(passes)
     expect(judge(user, `PSUBSCRIBE ${pattern}`) === undefined).toBe(rule === pattern)
   })
 
-  test('judges channels as check does', () => {
+  test('judges channels as a user does', () => {
     const user = userOf('+@all &room:*')
-    expect(judge(user, 'SUBSCRIBE room:7', checkCeiling)).toBeUndefined()
-    expect(judge(user, 'PUBLISH other x', checkCeiling)).toEqual({
+    expect(judgeCeiling(user, 'SUBSCRIBE room:7')).toBeUndefined()
+    expect(judgeCeiling(user, 'PUBLISH other x')).toEqual({
       reason: 'channel',
       object: 'other',
     })
-    expect(judge(userOf('~* &* +@all'), 'PSUBSCRIBE *', checkCeiling)).toBeUndefined()
+    expect(judgeCeiling(userOf('~* &* +@all'), 'PSUBSCRIBE *')).toBeUndefined()
+  })
+})
+
+describe('the order of precedence', () => {
+  const publisher = userOf('+publish &a &b', 'publisher')
+  const bound = userOf('+@all &a', 'bound')
+  const issuer = userOf('+subscribe &*', 'partners')
+  const without = (...names: string[]): Overlay => ({
+    mayReceive: (channel) => !names.includes(channel),
+    mayPublish: (channel) => !names.includes(channel),
+  })
+
+  test('is the deny overlay, then the ceilings in their order, then the user', () => {
+    const all = as(publisher, bound, issuer)
+    const denied = { by: 'deny', reason: 'channel', object: 'x' }
+    expect(decide(all, 'SUBSCRIBE x', without('x'))).toEqual(denied)
+    expect(decide(all, 'SUBSCRIBE x')).toEqual({
+      by: 'ceiling',
+      ceiling: bound,
+      reason: 'channel',
+      object: 'x',
+    })
+    expect(decide(all, 'PUBLISH a m')).toEqual({
+      by: 'ceiling',
+      ceiling: issuer,
+      reason: 'command',
+      object: 'publish',
+    })
+    expect(decide(as(publisher, bound), 'SUBSCRIBE a')).toEqual({
+      by: 'user',
+      reason: 'command',
+      object: 'subscribe',
+    })
+    expect(decide(as(publisher, bound), 'PUBLISH a m', without('x'))).toBeUndefined()
+  })
+
+  test('holds where the user refuses for a weightier reason, or at a later argument', () => {
+    const subscriber = userOf('+subscribe &a', 'subscriber')
+    expect(decide(as(subscriber, userOf('+publish &*')), 'SUBSCRIBE b')).toMatchObject({
+      by: 'ceiling',
+      reason: 'command',
+      object: 'subscribe',
+    })
+    expect(decide(as(subscriber, userOf('+@all &b')), 'SUBSCRIBE a b')).toMatchObject({
+      by: 'ceiling',
+      reason: 'channel',
+      object: 'a',
+    })
+    expect(decide(as(subscriber), 'SUBSCRIBE b a', without('a'))).toEqual({
+      by: 'deny',
+      reason: 'channel',
+      object: 'a',
+    })
+  })
+})
+
+describe('a deny overlay', () => {
+  const seen: string[] = []
+  const overlay: Overlay = {
+    mayReceive: (channel) => {
+      seen.push(`receive ${channel}`)
+      return channel !== 'r'
+    },
+    mayPublish: (channel) => {
+      seen.push(`publish ${channel}`)
+      return channel !== 'p'
+    },
+  }
+  const ask = (line: string): string | undefined => {
+    seen.length = 0
+    return decide(as(EVERYTHING), line, overlay)?.object
+  }
+
+  test('refuses by direction, and names the first channel that it takes away', () => {
+    expect(ask('SUBSCRIBE p r x r')).toBe('r')
+    expect(seen).toEqual(['receive p', 'receive r'])
+    expect(ask('SSUBSCRIBE r')).toBe('r')
+    expect(ask('PUBLISH r x')).toBeUndefined()
+    expect(seen).toEqual(['publish r'])
+    expect(ask('PUBLISH p x')).toBe('p')
+    expect(ask('SPUBLISH p x')).toBe('p')
+  })
+
+  test('lets patterns pass, and is not asked about commands that need no right to a channel', () => {
+    expect(ask('PSUBSCRIBE r p')).toBeUndefined()
+    expect(ask('UNSUBSCRIBE r')).toBeUndefined()
+    expect(ask('PING')).toBeUndefined()
+    expect(seen).toEqual([])
   })
 })

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { check, checkCeiling } from '../../server/acl/check.ts'
-import type { Denial } from '../../server/acl/check.ts'
+import { authorize } from '../../server/acl/authorize.ts'
+import type { Denial } from '../../server/acl/authorize.ts'
 import type { CatalogEntry } from '../../server/acl/catalog.ts'
 import type { Category } from '../../server/acl/categories.ts'
 import type { User } from '../../server/acl/user.ts'
 import { ArgumentList } from '../../server/resp/request.ts'
-import { catalog, CHANNELS, newTable } from '../unit/acl/support.ts'
+import { catalog, newTable, userOf } from '../unit/acl/support.ts'
 
 /** Rules that are always valid: `resetchannels` stands before each list of channels. */
 const commandRule = fc.constantFrom(
@@ -101,18 +101,40 @@ function globMatches(pattern: string, subject: string): boolean {
   return run(pattern, subject)
 }
 
+/** The decision about a command for a user without ceilings. */
+function check(user: User, entry: CatalogEntry, request: ArgumentList): Denial | undefined {
+  return authorize({ user, ceilings: [], token: undefined }, undefined, entry, request)
+}
+
+const EVERYTHING = userOf('~* &* +@all')
+
+/** The decision about a command for a user who may do everything under a ceiling. */
+function checkCeiling(
+  ceiling: User,
+  entry: CatalogEntry,
+  request: ArgumentList,
+): Denial | undefined {
+  const identity = { user: EVERYTHING, ceilings: [ceiling], token: undefined }
+  return authorize(identity, undefined, entry, request)
+}
+
 /** A second implementation of the check, from the rules' text. */
 function judge(
   texts: readonly SelectorText[],
   entry: CatalogEntry,
   args: readonly string[],
 ): Denial | undefined {
-  const use = CHANNELS.get(entry.name)
+  const use = entry.channels
   const named =
     use === undefined || use.kind === 'none' ? [] : use.last === 1 ? args.slice(0, 1) : args
   const failures: number[] = []
+  let lacksKey = false
   for (const { commands, channels } of texts) {
     if (!commandAllowed(commands, entry, args)) continue
+    if (entry.keys) {
+      lacksKey = true
+      continue
+    }
     const all = !channels || channels.includes('*')
     const failed = all
       ? -1
@@ -124,8 +146,9 @@ function judge(
     if (failed < 0) return undefined
     failures.push(failed)
   }
-  if (failures.length === 0) return { reason: 'command', object: entry.name }
-  return { reason: 'channel', object: args[Math.max(...failures)] as string }
+  if (lacksKey) return { by: 'user', reason: 'key', object: args[0] as string }
+  if (failures.length === 0) return { by: 'user', reason: 'command', object: entry.name }
+  return { by: 'user', reason: 'channel', object: args[Math.max(...failures)] as string }
 }
 
 describe('a command', () => {
@@ -136,7 +159,7 @@ describe('a command', () => {
         for (const [command = '', ...args] of calls) {
           const entry = catalog.lookup(command) as CatalogEntry
           const request = ArgumentList.of(command.split('|')[0] as string, ...args)
-          const denial = check(user, entry, request, CHANNELS.get(command))
+          const denial = check(user, entry, request)
           expect(denial).toEqual(judge(texts, entry, args))
         }
       }),
@@ -150,9 +173,8 @@ describe('a command', () => {
         const user = build(texts)
         const entry = catalog.lookup(command) as CatalogEntry
         const request = ArgumentList.of(command.split('|')[0] as string, ...args)
-        const use = CHANNELS.get(command)
-        if (!check(user, entry, request, use)) {
-          expect(checkCeiling(user, entry, request, use)).toBeUndefined()
+        if (!check(user, entry, request)) {
+          expect(checkCeiling(user, entry, request)).toBeUndefined()
         }
       }),
       { numRuns: 500 },
@@ -167,15 +189,10 @@ describe('a pattern that passes a ceiling', () => {
     fc.assert(
       fc.property(fc.array(glob, { maxLength: 3 }), glob, name, (rules, pattern, channel) => {
         const ceiling = build([{ commands: ['+@all'], channels: rules }])
-        const passes = !checkCeiling(
-          ceiling,
-          psubscribe,
-          ArgumentList.of('psubscribe', pattern),
-          CHANNELS.get('psubscribe'),
-        )
+        const passes = !checkCeiling(ceiling, psubscribe, ArgumentList.of('psubscribe', pattern))
         fc.pre(passes && globMatches(pattern, channel))
         const request = ArgumentList.of('subscribe', channel)
-        expect(checkCeiling(ceiling, subscribe, request, CHANNELS.get('subscribe'))).toBeUndefined()
+        expect(checkCeiling(ceiling, subscribe, request)).toBeUndefined()
       }),
       { numRuns: 500 },
     )
