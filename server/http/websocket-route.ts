@@ -8,7 +8,6 @@ import { shown } from '../log.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import { hostAndPort, localAddressOf } from '../transport/tcp.ts'
 import {
-  CompressingSink,
   ServedWebSocket,
   serveWebSocket,
   WebSocketSink,
@@ -215,9 +214,8 @@ function accept(
 ): void {
   const { core, listener } = route
   const { socket } = request.raw
-  const sink = core.config.boolean('ws-permessage-deflate')
-    ? new CompressingSink(webSocket)
-    : new WebSocketSink(webSocket, socket)
+  const compresses = core.config.boolean('ws-permessage-deflate')
+  const sink = new WebSocketSink(webSocket, compresses ? undefined : socket)
   const connection = core.reception.connectWebSocket(
     {
       listener,

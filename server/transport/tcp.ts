@@ -5,8 +5,7 @@ import type { TransportName } from '../client/client.ts'
 import { RespcastError } from '../errors.ts'
 import type { Admission } from './admission.ts'
 import type { Connection } from './connection.ts'
-import { readAsStream, readDirectly } from './direct-reader.ts'
-import { SocketSink } from './socket-sink.ts'
+import { readAsStream, SharedReadBuffer, SocketSink } from './raw-socket.ts'
 import type { Sink } from '../delivery/sink.ts'
 
 /** What a RESP listener needs of the server. */
@@ -70,7 +69,8 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
     noDelay: true,
     highWaterMark: HIGH_WATER_MARK_BYTES,
   }
-  const accept = (socket: Socket): void => acceptSocket(socket, endpoint, host)
+  const reads = new SharedReadBuffer()
+  const accept = (socket: Socket): void => acceptSocket(socket, endpoint, host, reads)
   const server =
     endpoint.kind === 'tls'
       ? createTlsServer({ ...options, ...endpoint.tls, handshakeTimeout: 5_000 }, accept)
@@ -113,7 +113,12 @@ function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
   })
 }
 
-function acceptSocket(accepted: Socket, endpoint: TcpEndpoint, host: TcpHost): void {
+function acceptSocket(
+  accepted: Socket,
+  endpoint: TcpEndpoint,
+  host: TcpHost,
+  reads: SharedReadBuffer,
+): void {
   accepted.on('error', destroyOnError)
   const peer = peerOf(accepted, endpoint)
   if (host.admission.refusal('tcp', peer.ip)) {
@@ -129,7 +134,7 @@ function acceptSocket(accepted: Socket, endpoint: TcpEndpoint, host: TcpHost): v
   const keepAlive = host.keepAliveSeconds()
   if (keepAlive > 0) accepted.setKeepAlive(true, keepAlive * 1000)
   const { socket, start } =
-    endpoint.kind === 'tls' ? readAsStream(accepted) : readDirectly(accepted)
+    endpoint.kind === 'tls' ? readAsStream(accepted) : reads.readInto(accepted)
   if (socket !== accepted) socket.on('error', destroyOnError)
   const sink = new SocketSink(socket)
   const connection = host.connect(peer, sink)

@@ -4,7 +4,7 @@ import { CLOSES } from '../client/close.ts'
 import type { Sink, WebSocketClose, Writer } from '../delivery/sink.ts'
 import type { Connection } from './connection.ts'
 import type { KeepAlive, Pingable } from './keep-alive.ts'
-import { SocketWriter } from './socket-writer.ts'
+import { SocketSink } from './raw-socket.ts'
 
 /** RFC 6455 section 7.4.1. */
 const NORMAL_CLOSURE = 1000
@@ -16,66 +16,45 @@ const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
 const PING_BURST = 30
 const PINGS_PER_SECOND = 10
 
-/** A client's bytes over a WebSocket. */
-export class WebSocketSink extends SocketWriter implements Sink {
-  readonly framed = true
-  readonly #webSocket: WebSocket
-
-  /**
-   * Without compression ws writes its own frames at once, so ours and ws's never mix, and frames can be shared between
-   * clients and written to the socket directly.
-   *
-   * @param socket The socket that was upgraded.
-   */
-  constructor(webSocket: WebSocket, socket: Socket) {
-    super(socket)
-    this.#webSocket = webSocket
-  }
-
-  override write(buffers: readonly Buffer[]): boolean {
-    // After a close frame nothing may follow (RFC 6455 section 5.5.1).
-    if (this.#webSocket.readyState !== this.#webSocket.OPEN) return true
-    return super.write(buffers)
-  }
-
-  end(close: WebSocketClose | undefined): void {
-    this.#webSocket.close(close?.code ?? NORMAL_CLOSURE, close?.reason ?? '')
-  }
-
-  terminate(): void {
-    this.#webSocket.terminate()
-  }
-
-  pause(): void {
-    this.#webSocket.pause()
-  }
-
-  resume(): void {
-    this.#webSocket.resume()
-  }
-}
-
 /**
- * A client's bytes over a WebSocket with permessage-deflate: ws compresses and frames each message itself, and in its own
- * time, so nothing is shared and nothing may pass it by.
+ * Hands a client's bytes to a WebSocket.
+ *
+ * Without compression ws writes its own frames at once, so ours never mix with them, and frames can be shared between
+ * clients and written to the socket. With permessage-deflate ws compresses and frames each message itself, in its own
+ * time: nothing is shared, and nothing may overtake it.
  */
-export class CompressingSink implements Sink {
-  readonly framed = false
+export class WebSocketSink implements Sink {
+  readonly framed: boolean
   readonly #webSocket: WebSocket
-  writer: Writer | undefined
+  readonly #socket: SocketSink | undefined
+  #writer: Writer | undefined
 
-  constructor(webSocket: WebSocket) {
+  /** @param socket The socket that was upgraded; undefined where messages are compressed. */
+  constructor(webSocket: WebSocket, socket: Socket | undefined) {
     this.#webSocket = webSocket
+    this.#socket = socket && new SocketSink(socket)
+    this.framed = socket !== undefined
+  }
+
+  get writer(): Writer | undefined {
+    return this.#writer
+  }
+
+  set writer(writer: Writer | undefined) {
+    this.#writer = writer
+    if (this.#socket) this.#socket.writer = writer
   }
 
   get pendingBytes(): number {
-    return this.#webSocket.bufferedAmount
+    return this.#socket ? this.#socket.pendingBytes : this.#webSocket.bufferedAmount
   }
 
   write(buffers: readonly Buffer[]): boolean {
+    // No frame may follow a close frame (RFC 6455 section 5.5.1).
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return true
+    if (this.#socket) return this.#socket.write(buffers)
     const message = buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers)
-    this.#webSocket.send(message, { binary: true }, () => this.writer?.onWritable())
+    this.#webSocket.send(message, { binary: true }, () => this.#writer?.onWritable())
     return false
   }
 
@@ -96,16 +75,20 @@ export class CompressingSink implements Sink {
   }
 }
 
-/** What all WebSockets need of the server. */
+/** Surroundings that all WebSockets share. */
 export interface WebSocketHost {
   readonly keepAlive: KeepAlive
   /** Monotonic milliseconds. */
   readonly nowMs: () => number
 }
 
-/** A WebSocket that knows its peer, so that listeners need not be made for each. */
-export class ServedWebSocket extends WebSocket {
-  peer: WebSocketPeer | undefined
+interface Linked {
+  link?: WebSocketLink | undefined
+}
+
+/** A WebSocket with its link, so that listeners need not be made for each. */
+export class ServedWebSocket extends WebSocket implements Linked {
+  link: WebSocketLink | undefined
 }
 
 /**
@@ -117,35 +100,35 @@ export function serveWebSocket(
   connection: Connection,
   host: WebSocketHost,
 ): void {
-  webSocket.peer = new WebSocketPeer(webSocket, connection, host)
+  webSocket.link = new WebSocketLink(webSocket, connection, host)
   webSocket.on('message', onMessage).on('pong', onPong).on('ping', onPing)
   webSocket.on('error', onError).on('close', onClose)
-  host.keepAlive.add(webSocket.peer)
+  host.keepAlive.add(webSocket.link)
 }
 
-function onMessage(this: WebSocket, data: RawData): void {
+function onMessage(this: WebSocket & Linked, data: RawData): void {
   // ws is told to give buffers; fragments come joined.
-  ;(this as ServedWebSocket).peer?.received(data as Buffer)
+  this.link?.received(data as Buffer)
 }
 
-function onPong(this: WebSocket): void {
-  ;(this as ServedWebSocket).peer?.answered()
+function onPong(this: WebSocket & Linked): void {
+  this.link?.answered()
 }
 
-function onPing(this: WebSocket): void {
-  ;(this as ServedWebSocket).peer?.pinged()
+function onPing(this: WebSocket & Linked): void {
+  this.link?.pinged()
 }
 
-function onError(this: WebSocket, error: NodeJS.ErrnoException): void {
-  ;(this as ServedWebSocket).peer?.failed(error)
+function onError(this: WebSocket & Linked, error: NodeJS.ErrnoException): void {
+  this.link?.failed(error)
 }
 
-function onClose(this: WebSocket): void {
-  ;(this as ServedWebSocket).peer?.closed()
+function onClose(this: WebSocket & Linked): void {
+  this.link?.closed()
 }
 
-/** The other end of a WebSocket: what it sends, whether it is there, and how often it pings us. */
-class WebSocketPeer implements Pingable {
+/** Takes what comes from a WebSocket to its connection, and watches whether the peer lives and how often it pings. */
+class WebSocketLink implements Pingable {
   dueMs = 0
   pingedMs = 0
   readonly #webSocket: WebSocket
@@ -153,7 +136,7 @@ class WebSocketPeer implements Pingable {
   readonly #host: WebSocketHost
   #pings = PING_BURST
   #lastPingMs: number
-  /** Only what comes from the peer counts: our own writes say nothing of whether it is there. */
+  /** When the peer last sent something: own writes do not show that it is there. */
   #heardMs: number
 
   constructor(webSocket: WebSocket, connection: Connection, host: WebSocketHost) {
@@ -183,13 +166,13 @@ class WebSocketPeer implements Pingable {
     this.#connection.receive(message)
   }
 
-  /** A pong: life, and an interaction as CLIENT LIST's `idle` means it. */
+  /** A pong is a sign of life, and an interaction for CLIENT LIST's `idle`. */
   answered(): void {
     this.#heard()
     this.#connection.client.lastInteractionMs = this.#heardMs
   }
 
-  /** ws reports frames that break the protocol, and closes by itself with the code that says so; only the cause is noted. */
+  /** ws closes by itself, with the right code, after a frame that breaks the protocol. Only the cause is noted. */
   failed({ code }: NodeJS.ErrnoException): void {
     if (code !== TOO_LARGE) return
     this.#connection.client.close(CLOSES.messageTooLarge)
