@@ -7,16 +7,14 @@ import {
   splitRules,
 } from '../../web/console/model/acl-rules.ts'
 import { parseClient } from '../../web/console/model/client-list.ts'
-import { commandText } from '../../web/console/model/command-text.ts'
+import { commandText, splitWords } from '../../web/console/model/commands.ts'
 import { parseExplanation, tokenParts } from '../../web/console/model/explanation.ts'
 import { History, MAX_SAMPLES } from '../../web/console/model/history.ts'
 import { infoFields, parseInfo } from '../../web/console/model/info.ts'
-import { parseHex, showPayload } from '../../web/console/model/payload.ts'
-import { replyText } from '../../web/console/model/reply-text.ts'
-import { labelOf, recordOf, ShapeError, textOf } from '../../web/console/model/reply.ts'
+import { parseHex, showPayload } from '../../web/console/model/format.ts'
+import { labelOf, recordOf, replyText, ShapeError, textOf } from '../../web/console/model/reply.ts'
 import { EMPTY_FORM, revokeCommand } from '../../web/console/model/revocations.ts'
 import { nextRow, sortRows, windowOf } from '../../web/console/model/table.ts'
-import { splitWords } from '../../web/console/model/words.ts'
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1')
 

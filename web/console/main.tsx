@@ -1,4 +1,4 @@
 import { render } from 'preact'
-import { App } from './app/app.tsx'
+import { App } from './app/shell.tsx'
 
 render(<App />, document.getElementById('root') as HTMLElement)

@@ -3,7 +3,6 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Resource } from '../model/resource.ts'
 import { DataTable } from './data-table.tsx'
 import type { TableProps } from './data-table.tsx'
-import { FilterBox, matchesFilter } from './filter-box.tsx'
 import { Problem } from './problem.tsx'
 
 /** What a table with a filter shows. */
@@ -52,4 +51,40 @@ export function FilteredTable<Row>(props: FilteredTableProps<Row>) {
       <DataTable key={tableKey} {...table} rows={rows} empty={loading ? 'Loading ...' : empty} />
     </>
   )
+}
+
+/** The field that narrows a table; the key `/` leads to it. */
+export function FilterBox(props: {
+  readonly value: string
+  readonly label: string
+  /** How much is left of how much. */
+  readonly shown: number
+  readonly total: number
+  readonly onInput: (value: string) => void
+}) {
+  const count = props.total.toLocaleString('en')
+  return (
+    <div class="filter">
+      <input
+        type="search"
+        data-filter
+        aria-label={props.label}
+        placeholder={props.label}
+        value={props.value}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => props.onInput(event.currentTarget.value)}
+      />
+      <span class="quiet" role="status">
+        {props.shown === props.total ? count : `${props.shown.toLocaleString('en')} of ${count}`}
+      </span>
+    </div>
+  )
+}
+
+/** Whether any of some texts contains each word of a filter, in whatever case. */
+export function matchesFilter(filter: string, texts: readonly string[]): boolean {
+  const words = filter.toLowerCase().split(/\s+/)
+  const text = texts.join('\n').toLowerCase()
+  return words.every((word) => text.includes(word))
 }

@@ -1,4 +1,4 @@
-import { messageOf } from '../model/message-of.ts'
+import { messageOf } from '../model/messages.ts'
 import { RespcastError } from '../../client/index.ts'
 import { ShapeError } from '../model/reply.ts'
 

@@ -1,10 +1,12 @@
+import type { RespValue } from '../../../shared/resp/types.ts'
+import { userKind } from './acl-rules.ts'
 import { parseClient, parseClientList } from './client-list.ts'
 import type { ConnectionRow } from './client-list.ts'
+import type { Command } from './commands.ts'
+import { plural } from './format.ts'
+import { announce, announceFailure, confirm } from './messages.ts'
 import { listOf, numberOf, recordOf, textOf } from './reply.ts'
-import type { RespValue } from '../../../shared/resp/types.ts'
-import type { Command } from './command.ts'
 import type { Session } from './session.ts'
-import { userKind } from './acl-rules.ts'
 
 /** The live connections that a change would reach. */
 export interface Affected {
@@ -44,4 +46,32 @@ function dryRunFor(user: string): Command | undefined {
   if (kind === 'user') return undefined
   const [, alias = 'default', subject = ''] = /^jwt(?:@([^:]*))?:(.*)$/s.exec(user) ?? []
   return ['TOKEN', 'REVOKE', 'SUB', subject, 'FROM', alias, 'DRYRUN']
+}
+
+/**
+ * Asks, then kills connections one by one, by their id.
+ *
+ * @returns Something was sent.
+ */
+export async function killConnections(
+  session: Session,
+  victims: readonly ConnectionRow[],
+): Promise<boolean> {
+  const commands = victims.map(({ id }): Command => ['CLIENT', 'KILL', 'ID', id])
+  const confirmed = await confirm({
+    title: `Kill ${plural(victims.length, 'connection')}?`,
+    body: `They are closed at once, and what they had still to be sent is lost. Most clients connect again.`,
+    commands,
+    action: 'Kill',
+    isDanger: true,
+  })
+  if (!confirmed) return false
+  try {
+    const replies = await session.sendAll(commands)
+    const killed = replies.reduce<number>((sum, reply) => sum + (numberOf(reply) ?? 0), 0)
+    announce(`${plural(killed, 'connection')} killed`)
+  } catch (error) {
+    announceFailure(error)
+  }
+  return true
 }

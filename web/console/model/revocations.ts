@@ -1,6 +1,6 @@
 import type { RespValue } from '../../../shared/resp/types.ts'
 import { numberOf, recordOf, textOf } from './reply.ts'
-import type { Command } from './command.ts'
+import type { Command } from './commands.ts'
 
 /** What TOKEN REVOKE can name. */
 export const REVOCATION_KINDS = [

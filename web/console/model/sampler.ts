@@ -3,7 +3,7 @@ import type { RespValue } from '../../../shared/resp/types.ts'
 import { History } from './history.ts'
 import { infoFields, parseInfo } from './info.ts'
 import { textOf } from './reply.ts'
-import type { Command } from './command.ts'
+import type { Command } from './commands.ts'
 
 const INTERVAL_MS = 1_000
 

@@ -1,14 +1,16 @@
-import { messageOf } from './message-of.ts'
 import { signal } from '@preact/signals'
 import type { ReadonlySignal } from '@preact/signals'
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
 import type { RespValue } from '../../../shared/resp/types.ts'
 import { connect } from '../../client/index.ts'
 import type { ConnectionState, RespcastClient } from '../../client/index.ts'
-import type { Command } from './command.ts'
 import { CommandLog } from './command-log.ts'
 import type { CommandSource } from './command-log.ts'
-import { commandText } from './command-text.ts'
-import { replyText } from './reply-text.ts'
+import { commandText } from './commands.ts'
+import type { Command } from './commands.ts'
+import { messageOf } from './messages.ts'
+import { replyText } from './reply.ts'
 import { Sampler } from './sampler.ts'
 import { Tail } from './tail.ts'
 
@@ -142,4 +144,41 @@ function refusalText(name: string, text: string): string {
   if (name === 'wrong-password') return 'The server does not accept this user and password.'
   if (text !== '') return text
   return name === 'lost' ? 'The server cannot be reached.' : `The connection ended: ${name}`
+}
+
+/** Whoever is logged in, for all that is shown to them. */
+export const SessionContext = createContext<Session | undefined>(undefined)
+
+/**
+ * The session of the view.
+ *
+ * @throws {TypeError} Outside of a session: views are shown to whoever is logged in only.
+ */
+export function useSession(): Session {
+  const session = useContext(SessionContext)
+  if (!session) throw new TypeError('There is no session')
+  return session
+}
+
+/** Where the server's WebSocket is, if it does not say. */
+const USUAL_PATH = '/ws'
+
+/** The address of the WebSocket beside the page, wherever a proxy put both; its path is what `ws-path` says. */
+export async function webSocketUrl(): Promise<string> {
+  const url = new URL(`.${await webSocketPath()}`, location.href)
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+  return url.href
+}
+
+async function webSocketPath(): Promise<string> {
+  try {
+    const response = await fetch('./console.json')
+    const settings: unknown = await response.json()
+    if (typeof settings === 'object' && settings !== null && 'webSocketPath' in settings) {
+      return String(settings.webSocketPath)
+    }
+  } catch {
+    // The login says what is wrong when the WebSocket does not open either.
+  }
+  return USUAL_PATH
 }

@@ -1,8 +1,8 @@
-import { messageOf } from './message-of.ts'
+import { messageOf } from './messages.ts'
 import { signal } from '@preact/signals'
 import type { Message, RespcastClient, Subscription, SubscriptionKind } from '../../client/index.ts'
 import type { CommandLog } from './command-log.ts'
-import { commandText } from './command-text.ts'
+import { commandText } from './commands.ts'
 import { labelOf } from './reply.ts'
 
 /** So many messages are kept. */

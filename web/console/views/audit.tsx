@@ -1,15 +1,14 @@
 import { useMemo, useState } from 'preact/hooks'
-import { Choice } from '../components/choice.tsx'
+import type { RespValue } from '../../../shared/resp/types.ts'
 import type { Column } from '../components/data-table.tsx'
-import { FactsDialog } from '../components/facts-dialog.tsx'
+import { FactsDialog } from '../components/dialog.tsx'
+import { Choice } from '../components/fields.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
-import { parseAuditEntry, parseLogEntry } from '../model/audit.ts'
-import type { AuditRow } from '../model/audit.ts'
 import { showDate } from '../model/format.ts'
-import { listOf } from '../model/reply.ts'
+import { listOf, numberOf, recordOf, textOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
-import { useSession } from '../model/session-context.ts'
+import { useSession } from '../model/session.ts'
 
 /** The server has a thousand entries at hand. */
 const AUDIT = ['RESPCAST', 'AUDIT', 'COUNT', '1000'] as const
@@ -124,4 +123,51 @@ function columnsOf(isAudit: boolean): readonly Column<AuditRow>[] {
       cell: (row) => row.count,
     },
   ]
+}
+
+/** One line of a feed: what an operator did, or what was refused. Texts are for people. */
+export interface AuditRow {
+  readonly key: string
+  /** Milliseconds since 1970. */
+  readonly atMs: number
+  readonly action: string
+  readonly by: string
+  readonly what: string
+  readonly reason: string
+  /** How many: sessions that were hit, or refusals of the same kind. */
+  readonly count: number
+}
+
+/** Reads one record of RESPCAST AUDIT. */
+export function parseAuditEntry(record: RespValue): AuditRow {
+  const fields = recordOf(record)
+  const text = (name: string): string => textOf(fields.get(name))
+  const words = [text('kind').toUpperCase(), text('target'), text('options')]
+  const notes = [text('reason')]
+  if (text('durable') === '0') notes.push('not on disk')
+  return {
+    key: `${text('at')}-${text('id')}-${text('action')}`,
+    atMs: numberOf(fields.get('at')) ?? 0,
+    action: text('action'),
+    by: `${text('by')} ${text('address')}`.trim(),
+    what: words.filter((word) => word !== '').join(' '),
+    reason: notes.filter((note) => note !== '').join(', '),
+    count: numberOf(fields.get('hit')) ?? 0,
+  }
+}
+
+/** Reads one record of ACL LOG. */
+export function parseLogEntry(record: RespValue): AuditRow {
+  const fields = recordOf(record)
+  const text = (name: string): string => textOf(fields.get(name))
+  const address = /(?:^| )addr=(\S*)/.exec(text('client-info'))?.[1] ?? ''
+  return {
+    key: text('entry-id'),
+    atMs: numberOf(fields.get('timestamp-last-updated')) ?? 0,
+    action: text('reason'),
+    by: `${text('username')} ${address}`.trim(),
+    what: text('object'),
+    reason: text('context') === 'toplevel' ? '' : text('context'),
+    count: numberOf(fields.get('count')) ?? 0,
+  }
 }

@@ -1,15 +1,18 @@
 import { useState } from 'preact/hooks'
+import type { Column } from '../components/data-table.tsx'
+import { Dialog } from '../components/dialog.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
+import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
-import { parseClientList } from '../model/client-list.ts'
+import { killConnections } from '../model/affected.ts'
+import { clientFields, parseClient, parseClientList } from '../model/client-list.ts'
 import type { ConnectionRow } from '../model/client-list.ts'
-import { killConnections } from '../model/kill.ts'
-import { numberOf, textOf } from '../model/reply.ts'
+import { showBytes, showLeft, showSeconds } from '../model/format.ts'
+import { bytesOf, labelOf, numberOf, pairsOf, recordOf, textOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
-import { go, leave, route } from '../model/route.ts'
-import { useSession } from '../model/session-context.ts'
-import { ConnectionDetails } from './connection-details.tsx'
-import { CONNECTION_COLUMNS } from './connection-columns.tsx'
+import { go, leave, linkTo, route } from '../model/route.ts'
+import { useSession } from '../model/session.ts'
+import type { Session } from '../model/session.ts'
 
 /** A long list is made anew less often. */
 const REFRESH_MS = 3_000
@@ -93,4 +96,182 @@ function searchable(row: ConnectionRow): readonly string[] {
     row.tokenSubject,
     row.command,
   ]
+}
+
+/** The columns of the table of connections. */
+export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
+  {
+    key: 'id',
+    title: 'Id',
+    width: '2.6rem',
+    align: 'end',
+    sortBy: (row) => Number(row.id),
+    cell: (row) => row.id,
+  },
+  {
+    key: 'user',
+    title: 'User',
+    width: 'minmax(6rem, 1.2fr)',
+    narrow: true,
+    sortBy: (row) => row.user,
+    cell: (row) => <b title={row.user}>{row.user === '' ? '(not logged in)' : row.user}</b>,
+  },
+  {
+    key: 'origin',
+    title: 'Origin or address',
+    width: 'minmax(9rem, 1.6fr)',
+    sortBy: (row) => row.origin || row.address,
+    cell: (row) => <span title={row.address}>{row.origin || row.address}</span>,
+  },
+  {
+    key: 'transport',
+    title: 'Transport',
+    width: '5.2rem',
+    sortBy: (row) => row.transport,
+    cell: (row) => row.transport || <span class="quiet">{row.protocol}</span>,
+  },
+  {
+    key: 'age',
+    title: 'Age',
+    width: '4.7rem',
+    align: 'end',
+    sortBy: (row) => row.ageSeconds,
+    cell: (row) => showSeconds(row.ageSeconds),
+  },
+  {
+    key: 'idle',
+    title: 'Idle',
+    width: '4.7rem',
+    align: 'end',
+    sortBy: (row) => row.idleSeconds,
+    cell: (row) => showSeconds(row.idleSeconds),
+  },
+  {
+    key: 'queue',
+    title: 'Queue',
+    width: '5rem',
+    narrow: true,
+    align: 'end',
+    sortBy: (row) => row.queuedBytes,
+    cell: (row) => (
+      <span class={row.queuedBytes > 0 ? 'warn' : ''}>{showBytes(row.queuedBytes)}</span>
+    ),
+  },
+  {
+    key: 'subscriptions',
+    title: 'Subs',
+    width: '3.2rem',
+    narrow: true,
+    align: 'end',
+    sortBy: (row) => row.subscriptions,
+    cell: (row) => row.subscriptions,
+  },
+  {
+    key: 'token',
+    title: 'Token ends',
+    width: '6.2rem',
+    sortBy: (row) => row.tokenEndsAtMs ?? 0,
+    cell: (row) => (row.tokenEndsAtMs ? showLeft(row.tokenEndsAtMs, Date.now()) : ''),
+  },
+]
+
+/** What the server calls the three kinds, and people. */
+const SPACES = [
+  ['channels', 'Channels'],
+  ['patterns', 'Patterns'],
+  ['shardchannels', 'Shard channels'],
+] as const
+
+interface Held {
+  readonly title: string
+  /** Each name with the user who subscribed to it. */
+  readonly names: readonly (readonly [name: string, user: string])[]
+}
+
+/** One connection: all that CLIENT LIST says, and what it is subscribed to. */
+export function ConnectionDetails(props: {
+  readonly id: string
+  /** It is the console's own. */
+  readonly isOwn: boolean
+  readonly onKill: (row: ConnectionRow) => void
+  readonly onClose: () => void
+}) {
+  const session = useSession()
+  const { id } = props
+  const line = useResource(
+    async () => textOf(await session.send(['CLIENT', 'LIST', 'ID', id])).trim(),
+    id,
+  )
+  const held = useResource(() => subscriptionsOf(session, id), id)
+  const row = line.value ? parseClient(line.value) : undefined
+  return (
+    <Dialog title={`Connection ${id}`} wide onClose={props.onClose}>
+      <Problem error={line.error} />
+      {line.value === '' && <p>It is gone.</p>}
+      {row && (
+        <>
+          <p class="row">
+            <b>{row.user}</b> <span class="quiet">{row.origin || row.address}</span>
+            {row.tokenSubject !== '' && (
+              <a href={linkTo('tokens', { client: id })}>What may it do?</a>
+            )}
+          </p>
+          <h3>Subscriptions</h3>
+          <Problem error={held.error} />
+          {held.value?.map(({ title, names }) => (
+            <HeldNames key={title} title={title} names={names} />
+          ))}
+          {held.value?.every(({ names }) => names.length === 0) && <p class="quiet">None.</p>}
+          <h3>CLIENT LIST</h3>
+          <dl class="facts" data-testid="client-fields">
+            {[...clientFields(row.line)].map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value === '' ? '–' : value}</dd>
+              </div>
+            ))}
+          </dl>
+          <footer class="dialog-footer">
+            {props.isOwn && <span class="quiet">This is the console itself.</span>}
+            <button
+              type="button"
+              class="danger"
+              disabled={props.isOwn}
+              onClick={() => props.onKill(row)}
+            >
+              Kill
+            </button>
+          </footer>
+        </>
+      )}
+    </Dialog>
+  )
+}
+
+function HeldNames({ title, names }: Held) {
+  if (names.length === 0) return null
+  return (
+    <section class="held">
+      <h4>
+        {title} <span class="quiet">{names.length}</span>
+      </h4>
+      <ul>
+        {names.map(([name, user]) => (
+          <li key={name}>
+            <code>{name}</code> <span class="quiet small">{user}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+async function subscriptionsOf(session: Session, id: string): Promise<readonly Held[]> {
+  const reply = recordOf(await session.send(['RESPCAST', 'SUBSCRIPTIONS', id]))
+  return SPACES.map(([key, title]) => ({
+    title,
+    names: pairsOf(reply.get(key) ?? []).map(
+      ([name, user]) => [labelOf(bytesOf(name)), textOf(user)] as const,
+    ),
+  }))
 }

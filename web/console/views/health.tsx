@@ -1,12 +1,11 @@
 import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { showSeconds } from '../model/format.ts'
-import { loadReadiness } from '../model/health.ts'
 import { infoFields, parseInfo } from '../model/info.ts'
 import type { InfoSection } from '../model/info.ts'
 import { textOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
-import { useSession } from '../model/session-context.ts'
+import { useSession } from '../model/session.ts'
 
 const REFRESH_MS = 5_000
 
@@ -95,4 +94,26 @@ function Section({ section }: { readonly section: InfoSection }) {
 
 function highlight(name: string, value: string): string {
   return name === 'uptime_in_seconds' ? showSeconds(Number(value)) : value
+}
+
+/** What `/readyz` says. */
+export interface Readiness {
+  readonly ready: boolean
+  /** Why not, one sentence each. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Asks the admin listener whether the server is ready, as an orchestrator does.
+ *
+ * @throws {Error} If there is no answer that can be read.
+ */
+export async function loadReadiness(): Promise<Readiness> {
+  const response = await fetch('./readyz', { cache: 'no-store' })
+  const body: unknown = await response.json()
+  const problems =
+    typeof body === 'object' && body !== null && 'problems' in body && Array.isArray(body.problems)
+      ? body.problems.map(String)
+      : []
+  return { ready: response.ok, problems }
 }

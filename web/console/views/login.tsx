@@ -1,9 +1,8 @@
-import { messageOf } from '../model/message-of.ts'
+import { messageOf } from '../model/messages.ts'
 import { useState } from 'preact/hooks'
-import { Field } from '../components/field.tsx'
-import { logIn } from '../model/session.ts'
+import { Field } from '../components/fields.tsx'
+import { logIn, webSocketUrl } from '../model/session.ts'
 import type { Session } from '../model/session.ts'
-import { webSocketUrl } from '../model/server-address.ts'
 
 /** Asks for an ACL user and its password. They stay in the memory of this page. */
 export function LoginView({ onSession }: { readonly onSession: (session: Session) => void }) {

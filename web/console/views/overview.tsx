@@ -3,7 +3,7 @@ import type { ChartLine } from '../components/chart.tsx'
 import { Problem } from '../components/problem.tsx'
 import { ViewHeader } from '../components/view-header.tsx'
 import { showBytes, showFigure } from '../model/format.ts'
-import { useSession } from '../model/session-context.ts'
+import { useSession } from '../model/session.ts'
 
 const MESSAGES: readonly ChartLine[] = [
   { measure: 'published', label: 'published', color: '--chart-1' },

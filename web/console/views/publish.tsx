@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
-import { Field, SelectField, TextField } from '../components/field.tsx'
+import { Field, SelectField, TextField } from '../components/fields.tsx'
 import { Problem } from '../components/problem.tsx'
 import { ViewHeader } from '../components/view-header.tsx'
-import { plural, showTime } from '../model/format.ts'
-import { parseHex } from '../model/payload.ts'
+import { parseHex, plural, showTime } from '../model/format.ts'
 import { numberOf } from '../model/reply.ts'
-import { useSession } from '../model/session-context.ts'
+import { useSession } from '../model/session.ts'
 
 const COMMANDS = [
   ['PUBLISH', 'Channel'],

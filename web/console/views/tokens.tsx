@@ -1,15 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Field, TextField } from '../components/field.tsx'
+import { Field, TextField } from '../components/fields.tsx'
 import { Problem } from '../components/problem.tsx'
 import { ViewHeader } from '../components/view-header.tsx'
+import type { Command } from '../model/commands.ts'
 import { parseExplanation, tokenParts } from '../model/explanation.ts'
-import type { Explanation } from '../model/explanation.ts'
+import type { Explanation, TokenParts } from '../model/explanation.ts'
+import { showDate } from '../model/format.ts'
 import { route } from '../model/route.ts'
-import { useSession } from '../model/session-context.ts'
-import type { Command } from '../model/command.ts'
-import { ChannelMatrix } from './channel-matrix.tsx'
-import { ExplanationCard } from './explanation-card.tsx'
-import { TokenPartsCard } from './token-parts-card.tsx'
+import { useSession } from '../model/session.ts'
 
 /** Shows who a token is, what it may do, and why not. */
 export function TokensView() {
@@ -105,5 +103,183 @@ export function TokensView() {
       )}
       {parts && <TokenPartsCard parts={parts} />}
     </>
+  )
+}
+
+/** What TOKEN EXPLAIN says, in words. */
+export function ExplanationCard({ explanation }: { readonly explanation: Explanation }) {
+  const facts: readonly (readonly [name: string, value: string])[] = [
+    ['User', explanation.user],
+    ['Issuer', explanation.issuer],
+    ['Roles', explanation.role],
+    [explanation.allowed ? 'Rule' : 'What is wrong', explanation.rule],
+    ['Source', explanation.source],
+    ['Ceiling', explanation.ceiling],
+    ['Revocation', explanation.revocation],
+    ['What would help', explanation.fix],
+  ]
+  return (
+    <section class="card" data-testid="explanation">
+      <h2>
+        <span class={explanation.allowed ? 'good' : 'bad'}>
+          {explanation.allowed ? 'This token logs in' : 'This token is refused'}
+        </span>
+      </h2>
+      <dl class="facts">
+        {facts
+          .filter(([, value]) => value !== '')
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+      </dl>
+      {explanation.allowed && <Alternatives explanation={explanation} />}
+    </section>
+  )
+}
+
+/** The ways in which a command may be allowed: any of them suffices. */
+function Alternatives({ explanation }: { readonly explanation: Explanation }) {
+  const { alternatives } = explanation
+  return (
+    <>
+      <h3>What it may do</h3>
+      <p class="quiet small">
+        Each line is enough by itself. The first one holds what every token may, such as{' '}
+        <code>ping</code>.
+      </p>
+      <ul class="alternatives">
+        {alternatives.map(({ commands, channels }, at) => (
+          <li key={at}>
+            <span>
+              {commands
+                .filter((rule) => rule.startsWith('+'))
+                .map((rule) => (
+                  <code key={rule}>{rule.slice(1)}</code>
+                ))}
+            </span>
+            <span class="on">
+              {channels.length === 0 && <span class="quiet">no channel</span>}
+              {channels.map((rule) => (
+                <code key={rule} class="channel">
+                  {rule}
+                </code>
+              ))}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** The commands that have to do with channels. */
+const COMMANDS = ['subscribe', 'psubscribe', 'ssubscribe', 'publish', 'spublish'] as const
+
+/** Asks of a channel what a token may do with it, and why not. */
+export function ChannelMatrix({ subject }: { readonly subject: Command }) {
+  const session = useSession()
+  const [channel, setChannel] = useState('')
+  const [answers, setAnswers] = useState<readonly Explanation[]>([])
+  const [error, setError] = useState<unknown>()
+  const ask = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    setError(undefined)
+    try {
+      const questions = COMMANDS.map((command): Command => [
+        ...subject,
+        command,
+        channel,
+        ...(command.endsWith('publish') ? ['payload'] : []),
+      ])
+      const replies = await Promise.all(questions.map((question) => session.send(question)))
+      setAnswers(replies.map((reply) => parseExplanation(reply)))
+    } catch (failure) {
+      setAnswers([])
+      setError(failure)
+    }
+  }
+  return (
+    <section class="card">
+      <h2>What may it do with a channel?</h2>
+      <form class="fields" onSubmit={(event) => void ask(event)}>
+        <TextField
+          label="Channel or pattern"
+          value={channel}
+          required
+          wide
+          placeholder="news:sport"
+          onInput={setChannel}
+        />
+        <button type="submit">Ask</button>
+      </form>
+      <Problem error={error} />
+      {answers.length > 0 && (
+        <ul class="verdicts" data-testid="verdicts">
+          {COMMANDS.map((command, at) => {
+            const answer = answers[at]
+            return (
+              answer && (
+                <li key={command} data-command={command} data-allowed={answer.allowed}>
+                  <code>{command}</code>
+                  <b class={answer.allowed ? 'good' : 'bad'}>
+                    {answer.allowed ? 'allowed' : 'refused'}
+                  </b>
+                  <span>{reasonOf(answer)}</span>
+                </li>
+              )
+            )
+          })}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function reasonOf(answer: Explanation): string {
+  const parts: string[] = []
+  if (answer.rule !== '') parts.push(`by ${answer.rule}`)
+  if (answer.role !== '') parts.push(`of role ${answer.role}`)
+  else if (answer.source !== '') parts.push(`(${answer.source})`)
+  if (!answer.allowed && answer.ceiling !== '') parts.push(`ceiling ${answer.ceiling}`)
+  if (answer.revocation !== '') parts.push(`revocation ${answer.revocation}`)
+  if (answer.fix !== '') parts.push(`would help: ${answer.fix}`)
+  return parts.join(' ')
+}
+
+/** Claims that are seconds since 1970 (RFC 7519 section 4.1). */
+const TIMES = ['exp', 'nbf', 'iat'] as const
+
+/** What stands in a token, as this page reads it: nothing is verified here. */
+export function TokenPartsCard({ parts }: { readonly parts: TokenParts }) {
+  return (
+    <section class="card">
+      <h2>
+        What stands in it <span class="quiet">read by this page, not verified</span>
+      </h2>
+      <dl class="facts">
+        {TIMES.map((name) => {
+          const seconds = parts.claims[name]
+          return (
+            typeof seconds === 'number' && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{showDate(seconds * 1000)}</dd>
+              </div>
+            )
+          )
+        })}
+      </dl>
+      <div class="columns">
+        <pre tabindex={0} aria-label="Header">
+          {JSON.stringify(parts.header, undefined, 2)}
+        </pre>
+        <pre tabindex={0} aria-label="Claims">
+          {JSON.stringify(parts.claims, undefined, 2)}
+        </pre>
+      </div>
+    </section>
   )
 }

@@ -1,12 +1,18 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { changeBody } from '../components/affected.tsx'
 import { Dialog } from '../components/dialog.tsx'
-import { Field, TextField } from '../components/field.tsx'
+import { Field, TextField } from '../components/fields.tsx'
 import { Problem } from '../components/problem.tsx'
-import { compareRules, splitRules } from '../model/acl-rules.ts'
-import type { AclUser } from '../model/acl-rules.ts'
-import { deleteUser, saveUser } from './edit-user.ts'
-import { useSession } from '../model/session-context.ts'
-import { RuleCheck } from './rule-check.tsx'
+import { checkableRules, compareRules, splitRules, userKind } from '../model/acl-rules.ts'
+import type { AclUser, RuleChange } from '../model/acl-rules.ts'
+import { affectedBy } from '../model/affected.ts'
+import type { Affected } from '../model/affected.ts'
+import type { Command } from '../model/commands.ts'
+import { announce, confirm } from '../model/messages.ts'
+import { listOf, recordOf, textOf } from '../model/reply.ts'
+import { useResource } from '../model/resource.ts'
+import { useSession } from '../model/session.ts'
+import type { Session } from '../model/session.ts'
 
 /** Rules that a new role may start from. */
 const NEW_RULES =
@@ -88,4 +94,124 @@ export function UserEditor(props: {
       </form>
     </Dialog>
   )
+}
+
+/** Typing is over when nothing was typed this long. Milliseconds. */
+const PAUSE_MS = 350
+
+/** Lets the server check rules while they are typed: whether it would take them, and what is odd about them. */
+export function RuleCheck(props: { readonly name: string; readonly rules: readonly string[] }) {
+  const session = useSession()
+  const text = checkableRules(props.name, props.rules).join('\n')
+  const [settled, setSettled] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  const check = useResource(async () => {
+    if (settled === '') return { rules: '', warnings: [] }
+    const reply = recordOf(
+      await session.send(['RESPCAST', 'CHECK', ...settled.split('\n')], 'refresh'),
+    )
+    return {
+      rules: textOf(reply.get('rules')),
+      warnings: listOf(reply.get('warnings') ?? []).map((warning) => textOf(warning)),
+    }
+  }, settled)
+  // What is odd about a role is usual for a user.
+  const warnings = userKind(props.name) === 'role' ? (check.value?.warnings ?? []) : []
+  if (check.error !== undefined) return <Problem error={check.error} />
+  return (
+    <div class="check-result" role="status" data-testid="rule-check">
+      {check.value && (
+        <p class="good">
+          The server takes these rules.
+          {check.value.rules !== '' && (
+            <>
+              {' '}
+              <span class="quiet">Stored as</span> <code>{withoutHashes(check.value.rules)}</code>
+            </>
+          )}
+        </p>
+      )}
+      {warnings.map((warning) => (
+        <p key={warning} class="warn">
+          {warning}
+        </p>
+      ))}
+    </div>
+  )
+}
+
+function withoutHashes(rules: string): string {
+  return rules.replaceAll(/#[0-9a-f]{64}/g, '#(hash)')
+}
+
+/**
+ * Asks with what changes and whom it reaches, then puts rules in the place of those that a user has.
+ *
+ * @returns It was done.
+ * @throws {RespcastError} As {@link Session.send}.
+ */
+export async function saveUser(
+  session: Session,
+  name: string,
+  rules: readonly string[],
+  change: RuleChange,
+): Promise<boolean> {
+  // The server says what is wrong with a role before anybody is asked; ACL SETUSER changes nothing where it finds a fault.
+  if (userKind(name) === 'role' && rules.length > 0) {
+    await session.send(['RESPCAST', 'CHECK', ...rules])
+  }
+  const command: Command = ['ACL', 'SETUSER', name, 'reset', ...rules]
+  const confirmed = await confirm({
+    title: `Save ${name}?`,
+    body: changeBody(await reach(session, name), consequence(name), change),
+    commands: [command],
+    action: 'Save',
+  })
+  if (!confirmed) return false
+  await session.send(command)
+  announce(`${name} saved`)
+  return true
+}
+
+/**
+ * Asks with whom it reaches, then deletes a user.
+ *
+ * @returns It was done.
+ * @throws {RespcastError} As {@link Session.send}.
+ */
+export async function deleteUser(session: Session, name: string): Promise<boolean> {
+  const command: Command = ['ACL', 'DELUSER', name]
+  const text =
+    userKind(name) === 'role'
+      ? 'Tokens that name it lose what it grants.'
+      : 'Its connections are closed.'
+  const confirmed = await confirm({
+    title: `Delete ${name}?`,
+    body: changeBody(await reach(session, name), text),
+    commands: [command],
+    action: 'Delete',
+    isDanger: true,
+  })
+  if (!confirmed) return false
+  await session.send(command)
+  announce(`${name} deleted`)
+  return true
+}
+
+function consequence(name: string): string {
+  return userKind(name) === 'user'
+    ? 'Those whose subscriptions are no longer allowed are closed at once.'
+    : 'They are judged anew at once: whoever holds what is no longer allowed is cut.'
+}
+
+/** Who is affected; undefined where that cannot be found out, which must not stand in the way of a change. */
+async function reach(session: Session, name: string): Promise<Affected | undefined> {
+  try {
+    return await affectedBy(session, name)
+  } catch {
+    return undefined
+  }
 }

@@ -1,14 +1,17 @@
+import { useState } from 'preact/hooks'
 import type { Column } from '../components/data-table.tsx'
+import { Field, TextField } from '../components/fields.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
+import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { parseAclLine } from '../model/acl-rules.ts'
 import type { AclUser } from '../model/acl-rules.ts'
-import { announce, announceFailure } from '../model/notices.ts'
-import { bytesOf, listOf } from '../model/reply.ts'
+import { splitWords } from '../model/commands.ts'
+import { announce, announceFailure } from '../model/messages.ts'
+import { bytesOf, listOf, textOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
 import { go, route } from '../model/route.ts'
-import { useSession } from '../model/session-context.ts'
-import { DryRunBox } from './dry-run-box.tsx'
+import { useSession } from '../model/session.ts'
 import { UserEditor } from './user-editor.tsx'
 
 const KIND_TEXTS: Readonly<Record<AclUser['kind'], string>> = {
@@ -115,4 +118,58 @@ export function UsersView() {
 
 function rulesWithoutPasswords({ rules }: AclUser): string {
   return rules.filter((rule) => !/^(on|off|sanitize-payload|#[0-9a-f]{64})$/.test(rule)).join(' ')
+}
+
+/** Asks whether a stored user may run a command, without running it. */
+export function DryRunBox({ names }: { readonly names: readonly string[] }) {
+  const session = useSession()
+  const [name, setName] = useState('')
+  const [text, setText] = useState('')
+  const [answer, setAnswer] = useState('')
+  const [error, setError] = useState<unknown>()
+  const ask = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    setAnswer('')
+    setError(undefined)
+    try {
+      setAnswer(textOf(await session.send(['ACL', 'DRYRUN', name, ...splitWords(text)])))
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <section class="card">
+      <h2>May a user run a command?</h2>
+      <form class="fields" onSubmit={(event) => void ask(event)}>
+        <Field label="User">
+          <input
+            list="user-names"
+            value={name}
+            required
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+          <datalist id="user-names">
+            {names.map((each) => (
+              <option key={each} value={each} />
+            ))}
+          </datalist>
+        </Field>
+        <TextField
+          label="Command"
+          wide
+          required
+          placeholder="subscribe news"
+          value={text}
+          onInput={setText}
+        />
+        <button type="submit">Dry run</button>
+      </form>
+      <p role="status" data-testid="dry-run">
+        {answer !== '' && <span class={answer === 'OK' ? 'good' : 'bad'}>{answer}</span>}
+      </p>
+      <Problem error={error} />
+    </section>
+  )
 }

@@ -1,6 +1,15 @@
 import type { CommandArgument } from '../../../shared/resp/command.ts'
 import { labelOf } from './reply.ts'
 
+/** A command: its name first. */
+export type Command = readonly [name: string, ...args: CommandArgument[]]
+
+/** Splits what was typed into the words of a command. Quotes, single or double, keep blanks together. */
+export function splitWords(text: string): string[] {
+  const words = text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)
+  return Array.from(words, ([, double, single, plain]) => double ?? single ?? plain ?? '')
+}
+
 /** So much of one word is shown. Characters. */
 const MAX_WORD = 160
 

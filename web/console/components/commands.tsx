@@ -1,7 +1,23 @@
 import { useState } from 'preact/hooks'
 import type { LogEntry } from '../model/command-log.ts'
+import { commandText } from '../model/commands.ts'
+import type { Command } from '../model/commands.ts'
 import { showTime } from '../model/format.ts'
-import { useSession } from '../model/session-context.ts'
+import { useSession } from '../model/session.ts'
+
+/** So many commands are written out. */
+const MAX_SHOWN = 8
+
+/** Commands as they would be typed into redis-cli. */
+export function CommandList({ commands }: { readonly commands: readonly Command[] }) {
+  const texts = commands.slice(0, MAX_SHOWN).map((command) => commandText(command))
+  if (commands.length > MAX_SHOWN) texts.push(`... and ${commands.length - MAX_SHOWN} more`)
+  return (
+    <pre class="commands" tabindex={0} aria-label="Commands" data-testid="commands">
+      {texts.join('\n')}
+    </pre>
+  )
+}
 
 /** What the page has sent, newest first: the command, how long it took, and what was answered. */
 export function LogDrawer(props: { readonly onClose: () => void }) {
