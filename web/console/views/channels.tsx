@@ -129,7 +129,7 @@ export async function loadChannels(
 ): Promise<readonly ChannelRow[]> {
   if (kind === 'pattern') {
     const reply = await session.send(['RESPCAST', 'PATTERNS'], source)
-    return pairsOf(reply).map(([name, count]) => row(name, numberOf(count)))
+    return pairsOf(reply).map(([name, count]) => rowOf(name, numberOf(count)))
   }
   const [list, count] = kind === 'shard' ? ['SHARDCHANNELS', 'SHARDNUMSUB'] : ['CHANNELS', 'NUMSUB']
   const names = listOf(await session.send(['PUBSUB', list], source))
@@ -140,10 +140,10 @@ export async function loadChannels(
   }
   const counts = (await session.sendAll(commands, source)).flatMap((reply) => pairsOf(reply))
   // NUMSUB answers in the order in which it was asked.
-  return names.map((name, at) => row(name, numberOf(counts[at]?.[1])))
+  return names.map((name, at) => rowOf(name, numberOf(counts[at]?.[1])))
 }
 
-function row(value: RespValue, subscribers: number | undefined): ChannelRow {
+function rowOf(value: RespValue, subscribers: number | undefined): ChannelRow {
   const name = bytesOf(value)
   return { name, label: labelOf(name), subscribers }
 }
