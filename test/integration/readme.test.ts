@@ -88,7 +88,7 @@ describe('the README', () => {
 
   async function runModule(name: string, text: string): Promise<string> {
     writeFileSync(join(folder, name), text)
-    return run(process.execPath, ['--import', 'tsx', name])
+    return run(process.execPath, [name])
   }
 
   /** Logs in with a token, and uses what the README says that it grants. */
@@ -195,7 +195,7 @@ describe('the README', () => {
   })
 
   test('embeds the server in a Fastify application that publishes', async () => {
-    const embed = pathToFileURL(join(ROOT, 'server/embed.ts')).href
+    const embed = pathToFileURL(join(ROOT, 'dist/server/embed.js')).href
     const text = block('js', "from 'respcast'")
       .replace("'respcast'", `'${embed}'`)
       .replace("'6380'", "'0'")

@@ -51,7 +51,7 @@ async function start(): Promise<void> {
     'jwt-audience': TEST_AUDIENCE,
   }
   const args = Object.entries(directives).flatMap(([name, value]) => [`--${name}`, value])
-  child = spawn(process.execPath, ['--import', 'tsx', 'server/main.ts', ...args], {
+  child = spawn(process.execPath, ['dist/server/main.js', ...args], {
     cwd: ROOT,
     env: { ...process.env, RESPCAST_CONF_JWT_SECRET: TEST_SECRET.toString() },
     stdio: 'ignore',

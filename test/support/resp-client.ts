@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { WebSocket } from 'ws'
 
 /** How long a test waits for bytes that should come. */
-const PATIENCE_MS = 5_000
+const PATIENCE_MS = 15_000
 
 /**
  * A raw RESP connection: sends bytes, and hands out the bytes that came back, over TCP or WebSocket.

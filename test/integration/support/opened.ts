@@ -146,9 +146,9 @@ export function push(protocol: 2 | 3, ...items: (string | Buffer | number)[]): B
   return Buffer.concat(parts)
 }
 
-/** Waits until something holds that nobody tells of. @throws Error It did not within five seconds. */
+/** Waits until something holds that nobody tells of. @throws Error It did not within 15 seconds. */
 export async function eventually(what: string, holds: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + 5_000
+  const deadlineMs = performance.now() + 15_000
   while (!holds()) {
     if (performance.now() > deadlineMs) throw new Error(`waited in vain for: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -1,34 +1,18 @@
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../server/clock.ts'
-import { mintToken } from '../../server/token/mint.ts'
-import { connectRaw } from '../support/resp-client.ts'
-import { ask } from './support/ask.ts'
-import { eventually, opener } from './support/opened.ts'
+import { systemClock } from '../../../server/clock.ts'
+import { mintToken } from '../../../server/token/mint.ts'
+import { folderWith, respcast } from '../../support/process.ts'
+import { freePort } from '../../support/redis-servers.ts'
+import { connectRaw } from '../../support/resp-client.ts'
+import { ask } from '../support/ask.ts'
+import { eventually, opener } from '../support/opened.ts'
 
 const open = opener()
 
-const MAIN = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => void server.close(resolve))
-  return port
-}
-
 test('SIGHUP makes a running server read its configuration and its key files again', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'respcast-sighup-'))
-  open.onEnd(() => rmSync(dir, { recursive: true, force: true }))
+  const dir = folderWith(open)
   const port = await freePort()
   const log = join(dir, 'log')
   const file = join(dir, 'respcast.conf')
@@ -53,16 +37,7 @@ test('SIGHUP makes a running server read its configuration and its key files aga
 
   writeFileSync(join(dir, 'secret'), first)
   configure()
-  const child = spawn(process.execPath, ['--import', TSX, MAIN, file], {
-    cwd: dir,
-    env: { PATH: process.env['PATH'] },
-    stdio: 'ignore',
-  })
-  const exited = new Promise((resolve) => child.on('close', resolve))
-  open.onEnd(async () => {
-    child.kill('SIGKILL')
-    await exited
-  })
+  const { child } = respcast(open, [file], { cwd: dir })
   writeFileSync(log, '', { flag: 'a' })
   await eventually('the server is ready', () => logged('ready to accept') === 1)
 

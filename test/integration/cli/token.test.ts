@@ -1,59 +1,32 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../server/clock.ts'
-import { mintToken } from '../../server/token/mint.ts'
-import { connectRaw } from '../support/resp-client.ts'
-import { ask } from './support/ask.ts'
-import { opener } from './support/opened.ts'
+import { tokenCommand } from '../../../server/cli/token.ts'
+import { systemClock } from '../../../server/clock.ts'
+import { mintToken } from '../../../server/token/mint.ts'
+import { folderWith, respcast, runHere, type Outcome } from '../../support/process.ts'
+import { ask } from '../support/ask.ts'
+import { opener } from '../support/opened.ts'
 
 const open = opener()
 
-const MAIN = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
+const FILE = 'respcast.conf'
 const SECRET = 'a-secret-of-at-least-thirty-two-bytes'
 
-interface Outcome {
-  readonly code: number
-  readonly output: string
-  readonly errors: string
+/** Runs `respcast token ...` to its end. */
+function token(cwd: string, args: readonly string[]): Promise<Outcome> {
+  return runHere(cwd, () => tokenCommand(args))
 }
 
-function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'respcast-cli-'))
-  open.onEnd(() => rmSync(dir, { recursive: true, force: true }))
-  return dir
-}
-
-/** Runs `respcast token ...` to its end, with nothing of this process's environment that configures it. */
-function token(cwd: string, args: readonly string[], input = ''): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      ['--import', TSX, MAIN, 'token', ...args],
-      { cwd, env: { PATH: process.env['PATH'] } },
-      (error, output, errors) => {
-        resolve({ code: error === null ? 0 : Number(error.code), output, errors })
-      },
-    )
-    child.stdin?.end(input)
-  })
-}
-
-function configure(dir: string): string {
-  writeFileSync(join(dir, 'secret'), SECRET)
-  const file = join(dir, 'respcast.conf')
-  writeFileSync(
-    file,
-    `dir ${dir}\njwt-issuer https://issuer.test\njwt-audience test\njwt-secret-file secret\n` +
+/** A folder with a configuration. */
+function configured(): string {
+  return folderWith(open, {
+    secret: SECRET,
+    [FILE]:
+      'dir .\njwt-issuer https://issuer.test\njwt-audience test\njwt-secret-file secret\n' +
       'user default on nopass ~* &* +@all\n' +
       'user role:member off resetchannels +subscribe &news:*\n',
-  )
-  return file
+  })
 }
 
 const mint = (sub: string, grants: object, more: object = {}): Promise<string> =>
@@ -72,12 +45,19 @@ const mint = (sub: string, grants: object, more: object = {}): Promise<string> =
   )
 
 describe('respcast token', () => {
-  test('mint makes a token with the development key alone, and explain says what it may do', async () => {
-    const dir = folder()
-    const minted = await token(dir, ['mint', '--sub', '42', '--role', 'demo'])
+  test('mint makes a token with the development key alone; verify and explain know it', async () => {
+    const dir = folderWith(open)
+    const mintFlags = ['token', 'mint', '--sub', '42', '--role', 'demo']
+    const minted = await respcast(open, mintFlags, { cwd: dir }).ended
     expect(minted).toMatchObject({ code: 0, errors: '' })
     expect(statSync(join(dir, '.respcast/dev-key')).mode & 0o777).toBe(0o600)
-    const explained = await token(dir, ['explain', minted.output.trim(), '--', 'SUBSCRIBE', 'news'])
+    const text = minted.output.trim()
+    const good = await token(dir, ['verify', text])
+    expect([good.code, JSON.parse(good.output)]).toMatchObject([0, { accepted: true }])
+    const bad = await token(dir, ['verify', `${text.slice(0, -8)}AAAAAAAA`])
+    const refused = { accepted: false, reply: 'WRONGPASS invalid token' }
+    expect([bad.code, JSON.parse(bad.output)]).toMatchObject([1, refused])
+    const explained = await token(dir, ['explain', text, '--', 'SUBSCRIBE', 'news'])
     expect(explained.code).toBe(0)
     expect(explained.output).toMatch(/^allowed {4}yes\nuser {7}jwt:42\nissuer {5}default\n/)
     expect(explained.output).toMatch(/\nrole {7}demo\nrule {7}allchannels\nsource {5}role\n/)
@@ -87,52 +67,45 @@ describe('respcast token', () => {
   })
 
   test('explain answers 1 for no, with what would allow it', async () => {
-    const dir = folder()
-    const file = configure(dir)
+    const dir = configured()
     const text = await mint('42', { roles: ['member'] })
-    const denied = await token(dir, ['explain', text, file, '--', 'SUBSCRIBE', 'room:7'])
+    const denied = await token(dir, ['explain', text, FILE, '--', 'SUBSCRIBE', 'room:7'])
     expect(denied.code).toBe(1)
     expect(denied.output).toMatch(/^allowed {4}no\n/)
     expect(denied.output).toContain(
       'fix        ACL SETUSER role:member (resetchannels +subscribe +psubscribe +ssubscribe &room:7)\n',
     )
-    const other = await token(dir, ['explain', text, file, '--jwt-audience', 'else'])
+    const other = await token(dir, ['explain', text, FILE, '--jwt-audience', 'else'])
     expect(other).toMatchObject({ code: 1, errors: '' })
     expect(other.output).toContain("rule       'aud' names somebody else\n")
   })
 
   test('reads a token from standard input, where other users of the machine do not see it', async () => {
-    const dir = folder()
-    const file = configure(dir)
-    const text = `${await mint('42', { subscribe: ['a'] })}\n`
-    expect(await token(dir, ['explain', '-', file, '--', 'subscribe', 'a'], text)).toMatchObject({
-      code: 0,
-    })
-    const verified = await token(dir, ['verify', '-', file], text)
+    const options = { cwd: configured(), input: `${await mint('42', { subscribe: ['a'] })}\n` }
+    const explain = ['token', 'explain', '-', FILE, '--', 'subscribe', 'a']
+    expect(await respcast(open, explain, options).ended).toMatchObject({ code: 0 })
+    const verified = await respcast(open, ['token', 'verify', '-', FILE], options).ended
     expect(JSON.parse(verified.output)).toMatchObject({ accepted: true })
   })
 
   test('counts the revocations in dir, and leaves the files of a running server alone', async () => {
-    const dir = folder()
-    const file = configure(dir)
+    const dir = configured()
     const server = await open.server({
       issuer: false,
       directives: {
-        dir: dir,
+        dir,
         'jwt-issuer': 'https://issuer.test',
         'jwt-audience': 'test',
         'jwt-secret-file': 'secret',
       },
     })
-    const admin = await connectRaw(server.port)
-    open.onEnd(() => admin.destroy())
-    expect(await ask(admin, 'TOKEN', 'REVOKE', 'SUB', '42')).toBe(0)
+    expect(await ask(await open.tcp(server), 'TOKEN', 'REVOKE', 'SUB', '42')).toBe(0)
     const log = statSync(join(dir, 'token.log'))
     const text = await mint('42', {})
-    const explained = await token(dir, ['explain', text, file])
+    const explained = await token(dir, ['explain', text, FILE])
     expect(explained).toMatchObject({ code: 1 })
     expect(explained.output).toContain('revocation 1 SUB 42\nfix        TOKEN UNREVOKE 1\n')
-    const verified = await token(dir, ['verify', text, file])
+    const verified = await token(dir, ['verify', text, FILE])
     expect(verified.code).toBe(1)
     expect(JSON.parse(verified.output)).toEqual({
       accepted: false,
@@ -144,6 +117,7 @@ describe('respcast token', () => {
   })
 
   test.each([
+    [['mint', '--role', 'demo'], /^respcast token mint: --sub is required\n/],
     [['explain'], /^Usage: /],
     [['nosuch'], /^Usage: /],
     [[], /^Usage: /],
@@ -156,13 +130,13 @@ describe('respcast token', () => {
       /^respcast token explain: subscribe needs a channel\n$/,
     ],
   ])('%j is not understood: exit code 2', async (args, errors) => {
-    const outcome = await token(folder(), args)
+    const outcome = await token(folderWith(open), args)
     expect(outcome).toMatchObject({ code: 2, output: '' })
     expect(outcome.errors).toMatch(errors)
   })
 
   test('--help is no error', async () => {
-    const { code, output } = await token(folder(), ['explain', '--help'])
+    const { code, output } = await token(folderWith(open), ['explain', '--help'])
     expect(code).toBe(0)
     expect(output).toMatch(/respcast token explain <token> \[file\]/)
   })

@@ -1,0 +1,112 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { vi } from 'vitest'
+import type { Opener } from '../integration/support/opened.ts'
+
+/** The folder of the repository. */
+export const ROOT = join(import.meta.dirname, '../..')
+
+/** The built program: it starts in a third of the time that the sources take. */
+const MAIN = join(ROOT, 'dist/server/main.js')
+
+/** How long a process may take to start, on a busy machine. */
+const PATIENCE_MS = 20_000
+
+/** The end of a command line. */
+export interface Outcome {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+/** A process that runs. */
+export interface Run {
+  readonly child: ChildProcess
+  /** Standard output until now. */
+  readonly output: () => string
+  readonly ended: Promise<Outcome>
+  /** Waits until the output has `text`. */
+  says(text: string): Promise<void>
+}
+
+/** Makes a folder with these files; it is deleted when the test is over. */
+export function folderWith(
+  open: Pick<Opener, 'onEnd'>,
+  files: Readonly<Record<string, string>> = {},
+): string {
+  const folder = mkdtempSync(join(tmpdir(), 'respcast-'))
+  open.onEnd(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return folder
+}
+
+/** Runs `respcast ...args`, with nothing of this process's environment that configures it. */
+export function respcast(
+  open: Pick<Opener, 'onEnd'>,
+  args: readonly string[],
+  options: { cwd?: string; env?: object; input?: string } = {},
+): Run {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: options.cwd ?? folderWith(open),
+    env: { PATH: process.env['PATH'], ...options.env },
+  })
+  child.stdin.end(options.input ?? '')
+  let [output, errors] = ['', '']
+  let wake = (): void => {}
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+    wake()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString()
+  })
+  let isOver = false
+  const ended = new Promise<Outcome>((resolve) => {
+    child.on('close', (code) => {
+      isOver = true
+      wake()
+      resolve({ code, output, errors })
+    })
+  })
+  open.onEnd(async () => {
+    if (!isOver) child.kill('SIGKILL')
+    await ended
+  })
+  return {
+    child,
+    ended,
+    output: () => output,
+    says: async (text) => {
+      const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+      while (!output.includes(text)) {
+        if (isOver) throw new Error(`ended without saying '${text}': ${output}${errors}`)
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Runs a part of the command line in this process, as if it had been started in `cwd`. */
+export async function runHere(
+  cwd: string,
+  run: () => Promise<number>,
+): Promise<Outcome & { readonly code: number }> {
+  const said = { output: '', errors: '' }
+  const listen = (name: keyof typeof said) => (text: string | Uint8Array) => {
+    said[name] += String(text)
+    return true
+  }
+  const spies = [
+    vi.spyOn(process, 'cwd').mockReturnValue(cwd),
+    vi.spyOn(process.stdout, 'write').mockImplementation(listen('output')),
+    vi.spyOn(process.stderr, 'write').mockImplementation(listen('errors')),
+  ]
+  try {
+    return { code: await run(), ...said }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
