@@ -1,57 +1,74 @@
-/** A compiled glob pattern. Patterns and subjects are byte strings: one UTF-16 unit (0–255) per byte. */
-export interface Glob {
-  /** The pattern as it was given. */
-  readonly pattern: string
-  /** The longest literal prefix that every match starts with; escapes are resolved. */
-  readonly literalHead: string
-  /** The pattern matches `literalHead` and nothing else. */
-  readonly isLiteral: boolean
-  /** Tells whether the whole of `subject` matches. Time is bounded by pattern length times subject length. */
-  matches(subject: string): boolean
-}
-
 /** How a pattern is compiled. */
 export interface GlobOptions {
   /** ASCII letters match in both cases, as in `CONFIG GET`; Pub/Sub and ACL compare bytes. Default `false`. */
   readonly ignoreCase?: boolean
 }
 
-/** Any one byte. */
-const ANY = -1
-/** Any number of bytes. */
-const STAR = -2
-/** Tokens from here downwards stand for the class at index `FIRST_CLASS - token`. */
-const FIRST_CLASS = -3
+/** Receives the tokens of a glob in order, see {@link readGlob}. A byte is a UTF-16 unit of the pattern. */
+export interface GlobReader {
+  /** A byte that stands for itself. @param escaped It follows a backslash. */
+  literal(byte: number, escaped: boolean): void
+  /** `?`: any one byte. */
+  any(): void
+  /** `*`: any number of bytes. */
+  star(): void
+  /** `[`, or `[^` for a negated class. Its members follow. */
+  beginClass(negated: boolean): void
+  /** One byte in a class. @param escaped It follows a backslash. */
+  member(byte: number, escaped: boolean): void
+  /** A range in a class. Its ends come as written, in either order. */
+  range(from: number, to: number): void
+  /** `]`, or the end of the pattern. */
+  endClass(): void
+}
+
+const BACKSLASH = 0x5c
+const CARET = 0x5e
+const CLOSE = 0x5d
+const DASH = 0x2d
+const OPEN = 0x5b
+const QUESTION = 0x3f
+const ASTERISK = 0x2a
 
 /**
- * Redis recurses once per star that is not the last token, and gives up below this depth (the fix of CVE-2024-31228).
- * A match has to pass every such star, so that the count alone decides.
+ * Reads a Redis glob token by token. This is the only place that knows the syntax: `*`, `?`, `[...]`, `[^...]`, ranges, and
+ * `\` before a literal byte. A backslash at the end stands for itself, `]` closes a class even in first position, a range takes
+ * any byte as its end (`]` included), and an unclosed class ends with the pattern.
  */
-const MAX_INNER_STARS = 1000
+export function readGlob(pattern: string, reader: GlobReader): void {
+  const end = pattern.length
+  let at = 0
+  while (at < end) {
+    const byte = pattern.charCodeAt(at++)
+    if (byte === ASTERISK) reader.star()
+    else if (byte === QUESTION) reader.any()
+    else if (byte === OPEN) at = readClass(pattern, at, reader)
+    else if (byte === BACKSLASH && at < end) reader.literal(pattern.charCodeAt(at++), true)
+    else reader.literal(byte, false)
+  }
+}
 
-/** The bytes that mean something in a glob. */
-export const BACKSLASH = 0x5c
-export const CARET = 0x5e
-export const CLOSE = 0x5d
-export const DASH = 0x2d
-export const OPEN = 0x5b
-export const QUESTION = 0x3f
-export const ASTERISK = 0x2a
-
-/** 256 bits, one per byte value. */
-type ByteSet = Uint32Array
-
-/**
- * Compiles a Redis glob: `*`, `?`, `[...]`, `[^...]`, ranges, and `\` before a byte that is meant literally.
- *
- * Verdicts are Redis' own on x86-64, with the odd ones: `*` does not match the empty string, `]` closes a class
- * even in first position, an unclosed class ends with the pattern, and the ends of a range compare as signed bytes.
- *
- * @param pattern Byte string; every byte string is a valid pattern.
- * @see Redis `PSUBSCRIBE`, `ACL SETUSER`, `PUBSUB CHANNELS`
- */
-export function compileGlob(pattern: string, options?: GlobOptions): Glob {
-  return new CompiledGlob(pattern, options?.ignoreCase ?? false)
+/** Reads a class. @param at Index after its `[`. @returns The index after its `]`, or the end of the pattern. */
+function readClass(pattern: string, at: number, reader: GlobReader): number {
+  const end = pattern.length
+  const negated = pattern.charCodeAt(at) === CARET
+  if (negated) at++
+  reader.beginClass(negated)
+  while (at < end) {
+    const byte = pattern.charCodeAt(at++)
+    if (byte === BACKSLASH && at < end) {
+      reader.member(pattern.charCodeAt(at++), true)
+    } else if (byte === CLOSE) {
+      break
+    } else if (at + 1 < end && pattern.charCodeAt(at) === DASH) {
+      reader.range(byte, pattern.charCodeAt(at + 1))
+      at += 2
+    } else {
+      reader.member(byte, false)
+    }
+  }
+  reader.endClass()
+  return at
 }
 
 /** Escapes a byte string so that, as a pattern, it matches exactly itself. */
@@ -59,9 +76,47 @@ export function escapeGlob(text: string): string {
   return text.replace(/[*?[\\]/g, '\\$&')
 }
 
-class CompiledGlob implements Glob {
+/**
+ * Compiles a Redis glob.
+ *
+ * Verdicts are those of Redis on x86-64, quirks included: `*` does not match the empty string, and the ends of a range compare
+ * as signed bytes.
+ *
+ * @param pattern Byte string; every byte string is a valid pattern.
+ * @see Redis `PSUBSCRIBE`, `ACL SETUSER`, `PUBSUB CHANNELS`
+ */
+export function compileGlob(pattern: string, options?: GlobOptions): Glob {
+  return new Glob(pattern, options?.ignoreCase ?? false)
+}
+
+/** Token for any one byte. */
+const ANY = -1
+/** Token for any number of bytes. */
+const STAR = -2
+/** Tokens from here downwards stand for the class at index `FIRST_CLASS - token`; tokens from 0 on are literal bytes. */
+const FIRST_CLASS = -3
+
+/**
+ * Redis recurses once per star that is not the last token, and gives up below this depth (the fix of CVE-2024-31228).
+ * A match has to pass every such star, so the count alone decides.
+ */
+const MAX_INNER_STARS = 1000
+
+/** Globs whose token counts multiply to more than this are compared by their literal ends alone. */
+const MAX_OVERLAP_STATES = 16_384
+
+/** 256 bits, one per byte value. */
+type ByteSet = Uint32Array
+
+const NO_BYTES: ByteSet = new Uint32Array(8)
+
+/** A compiled glob pattern. Patterns and subjects are byte strings: one UTF-16 unit (0–255) per byte. */
+export class Glob {
+  /** The pattern as it was given. */
   readonly pattern: string
+  /** The longest literal prefix of every match; escapes are resolved. */
   readonly literalHead: string
+  /** The pattern matches `literalHead` and nothing else. */
   readonly isLiteral: boolean
   readonly #isPrefix: boolean
   readonly #neverMatches: boolean
@@ -69,7 +124,9 @@ class CompiledGlob implements Glob {
   readonly #classes: readonly ByteSet[]
 
   constructor(pattern: string, ignoreCase: boolean) {
-    const { tokens, classes } = new Compiler(pattern, ignoreCase).compile()
+    const compiler = new Compiler(ignoreCase)
+    readGlob(pattern, compiler)
+    const { tokens, classes } = compiler
     let head = 0
     while (head < tokens.length && (tokens[head] as number) >= 0) head++
     let innerStars = 0
@@ -84,12 +141,25 @@ class CompiledGlob implements Glob {
     this.#classes = classes
   }
 
+  /** Reports whether the whole of `subject` matches. Time is bounded by pattern length times subject length. */
   matches(subject: string): boolean {
     if (this.isLiteral) return subject === this.literalHead
-    // What is not a literal needs at least one byte: Redis never enters its loop for an empty subject.
+    // A pattern that is not literal needs at least one byte: Redis never enters its loop for an empty subject.
     if (subject.length === 0 || this.#neverMatches) return false
     if (this.#isPrefix) return subject.startsWith(this.literalHead)
     return this.#run(subject)
+  }
+
+  /**
+   * Reports whether some string may match both globs, case-sensitive ones. Conservative: true wherever there is such a string,
+   * and now and then where there is none (a class of several bytes counts as any byte; very long patterns are compared by
+   * their literal ends).
+   */
+  mayOverlap(other: Glob): boolean {
+    if (this.pattern === other.pattern) return true
+    const [a, b] = [this.#tokens, other.#tokens]
+    if (!headsAgree(a, b) || !tailsAgree(a, b)) return false
+    return a.length * b.length > MAX_OVERLAP_STATES || intersect(a, b)
   }
 
   /**
@@ -131,94 +201,64 @@ class CompiledGlob implements Glob {
 }
 
 /** Turns a pattern into tokens: a byte value, {@link ANY}, {@link STAR}, or a reference to a class. */
-class Compiler {
-  readonly #pattern: string
+class Compiler implements GlobReader {
+  readonly tokens: number[] = []
+  readonly classes: ByteSet[] = []
   readonly #ignoreCase: boolean
-  readonly #tokens: number[] = []
-  readonly #classes: ByteSet[] = []
-  #at = 0
+  #set: ByteSet = NO_BYTES
+  #negated = false
 
-  constructor(pattern: string, ignoreCase: boolean) {
-    this.#pattern = pattern
+  constructor(ignoreCase: boolean) {
     this.#ignoreCase = ignoreCase
   }
 
-  compile(): { tokens: readonly number[]; classes: readonly ByteSet[] } {
-    while (this.#left > 0) {
-      const byte = this.#take()
-      if (byte === ASTERISK) {
-        if (this.#tokens.at(-1) !== STAR) this.#tokens.push(STAR)
-      } else if (byte === QUESTION) {
-        this.#tokens.push(ANY)
-      } else if (byte === OPEN) {
-        this.#pushSet(this.#takeClass())
-      } else if (byte === BACKSLASH && this.#left > 0) {
-        this.#pushLiteral(this.#take())
-      } else {
-        this.#pushLiteral(byte)
-      }
+  literal(byte: number): void {
+    const other = this.#otherCase(byte)
+    if (other === byte) {
+      this.tokens.push(byte)
+      return
     }
-    return { tokens: this.#tokens, classes: this.#classes }
-  }
-
-  get #left(): number {
-    return this.#pattern.length - this.#at
-  }
-
-  #peek(ahead: number): number {
-    return this.#pattern.charCodeAt(this.#at + ahead)
-  }
-
-  #take(): number {
-    return this.#pattern.charCodeAt(this.#at++)
-  }
-
-  /** Reads a class from behind its `[` to behind its `]`, or to the end of the pattern. */
-  #takeClass(): ByteSet {
     const set: ByteSet = new Uint32Array(8)
-    const negated = this.#left > 0 && this.#peek(0) === CARET
-    if (negated) this.#at++
-
-    while (this.#left > 0) {
-      if (this.#peek(0) === BACKSLASH && this.#left >= 2) {
-        // Escaped members keep their case even where case is ignored, and never start a range.
-        this.#at++
-        add(set, this.#take())
-      } else if (this.#peek(0) === CLOSE) {
-        this.#at++
-        break
-      } else if (this.#left >= 3 && this.#peek(1) === DASH) {
-        this.#addRange(set, this.#peek(0), this.#peek(2))
-        this.#at += 3
-      } else {
-        for (const byte of this.#variants(this.#take())) add(set, byte)
-      }
-    }
-    if (negated) for (let word = 0; word < 8; word++) set[word] = ~(set[word] as number)
-    return set
+    add(set, byte)
+    add(set, other)
+    this.#pushSet(set)
   }
 
-  /** Adds a range whose ends come in any order. Ignored case lowers the ends after they were put in order, as Redis does. */
-  #addRange(set: ByteSet, one: number, other: number): void {
-    const low = Math.min(signed(one), signed(other))
-    const high = Math.max(signed(one), signed(other))
+  any(): void {
+    this.tokens.push(ANY)
+  }
+
+  star(): void {
+    if (this.tokens.at(-1) !== STAR) this.tokens.push(STAR)
+  }
+
+  beginClass(negated: boolean): void {
+    this.#set = new Uint32Array(8)
+    this.#negated = negated
+  }
+
+  /** Escaped members keep their case even where case is ignored. */
+  member(byte: number, escaped: boolean): void {
+    add(this.#set, byte)
+    if (!escaped) add(this.#set, this.#otherCase(byte))
+  }
+
+  /** Ignored case lowers the ends after they were put in order, as Redis does. */
+  range(from: number, to: number): void {
+    const low = Math.min(signed(from), signed(to))
+    const high = Math.max(signed(from), signed(to))
     if (!this.#ignoreCase) {
-      for (let char = low; char <= high; char++) add(set, char & 0xff)
+      for (let char = low; char <= high; char++) add(this.#set, char & 0xff)
       return
     }
     for (let char = lower(low); char <= lower(high); char++) {
-      if (lower(char) === char) for (const byte of this.#variants(char & 0xff)) add(set, byte)
+      if (lower(char) === char) this.member(char & 0xff, false)
     }
   }
 
-  #pushLiteral(byte: number): void {
-    const variants = this.#variants(byte)
-    if (variants.length === 1) {
-      this.#tokens.push(byte)
-      return
-    }
-    const set: ByteSet = new Uint32Array(8)
-    for (const variant of variants) add(set, variant)
+  endClass(): void {
+    const set = this.#set
+    if (this.#negated) for (let word = 0; word < 8; word++) set[word] = ~(set[word] as number)
     this.#pushSet(set)
   }
 
@@ -226,19 +266,68 @@ class Compiler {
   #pushSet(set: ByteSet): void {
     const only = onlyMember(set)
     if (only !== undefined) {
-      this.#tokens.push(only)
+      this.tokens.push(only)
       return
     }
-    this.#tokens.push(FIRST_CLASS - this.#classes.length)
-    this.#classes.push(set)
+    this.tokens.push(FIRST_CLASS - this.classes.length)
+    this.classes.push(set)
   }
 
-  /** The bytes that a literal byte stands for: itself, and its other case where case is ignored. */
-  #variants(byte: number): readonly number[] {
+  /** The other case of a letter where case is ignored, else the byte itself. */
+  #otherCase(byte: number): number {
     const small = lower(byte)
     const isLetter = small >= 0x61 && small <= 0x7a
-    return this.#ignoreCase && isLetter ? [small - 0x20, small] : [byte]
+    return this.#ignoreCase && isLetter ? small + (small - 0x20) - byte : byte
   }
+}
+
+/** Two tokens other than {@link STAR} may stand for the same byte. */
+function agree(one: number, other: number): boolean {
+  return one === other || one < 0 || other < 0
+}
+
+/** The tokens before the first star of either may be the same. */
+function headsAgree(a: Int32Array, b: Int32Array): boolean {
+  const shorter = Math.min(a.length, b.length)
+  for (let i = 0; i < shorter; i++) {
+    const [one, other] = [a[i] as number, b[i] as number]
+    if (one === STAR || other === STAR) return true
+    if (!agree(one, other)) return false
+  }
+  return true
+}
+
+/** The tokens after the last star of either may be the same. */
+function tailsAgree(a: Int32Array, b: Int32Array): boolean {
+  const shorter = Math.min(a.length, b.length)
+  for (let i = 1; i <= shorter; i++) {
+    const [one, other] = [a[a.length - i] as number, b[b.length - i] as number]
+    if (one === STAR || other === STAR) return true
+    if (!agree(one, other)) return false
+  }
+  return true
+}
+
+/** The languages of two token lists have a word in common: a table over the rests of both, from their ends on. */
+function intersect(a: Int32Array, b: Int32Array): boolean {
+  let below = new Uint8Array(b.length + 1)
+  for (let i = a.length; i >= 0; i--) {
+    const row = new Uint8Array(b.length + 1)
+    for (let j = b.length; j >= 0; j--) {
+      const [one, other] = [a[i], b[j]]
+      let common = false
+      if (one === undefined && other === undefined) common = true
+      else if (one === STAR && (below[j] === 1 || (other !== undefined && row[j + 1] === 1)))
+        common = true
+      else if (other === STAR && (row[j + 1] === 1 || (one !== undefined && below[j] === 1)))
+        common = true
+      else if (one !== undefined && other !== undefined && one !== STAR && other !== STAR)
+        common = agree(one, other) && below[j + 1] === 1
+      row[j] = common ? 1 : 0
+    }
+    below = row
+  }
+  return below[0] === 1
 }
 
 function add(set: ByteSet, byte: number): void {

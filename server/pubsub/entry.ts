@@ -10,7 +10,7 @@ import {
   withoutMember,
   type Members,
 } from './members.ts'
-import type { Subscriber } from './subscriber.ts'
+import type { Overlay, Subscriber } from './subscriber.ts'
 import type { Sharing, Turn } from '../delivery/turn.ts'
 
 /** How messages are put together; shared by the whole registry and changed at run time. */
@@ -72,7 +72,7 @@ export abstract class Entry {
 
   add(subscriber: Subscriber): void {
     const group = this.#group(subscriber.protocol)
-    if (this.#mustAsk(subscriber)) {
+    if (subscriber.overlay && this.mustAsk(subscriber.overlay)) {
       group.filtered = withMember(group.filtered, subscriber)
     } else {
       group.plain = withMember(group.plain, subscriber)
@@ -80,9 +80,9 @@ export abstract class Entry {
     }
   }
 
-  #mustAsk({ overlay }: Subscriber): boolean {
-    if (overlay === undefined) return false
-    return this.kind === 'pmessage' ? overlay.mayDeny(this.name) : !overlay.mayReceive(this.name)
+  /** Reports whether an overlay may take messages of this entry away, so that it is asked for each of them. */
+  protected mustAsk(overlay: Overlay): boolean {
+    return !overlay.mayReceive(this.name)
   }
 
   /** Those who are subscribed. */

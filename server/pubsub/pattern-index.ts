@@ -1,5 +1,6 @@
 import { compileGlob, type Glob } from '../../shared/glob.ts'
 import { Entry } from './entry.ts'
+import type { Overlay } from './subscriber.ts'
 
 /** Channels whose matching patterns are remembered. */
 const CACHED_CHANNELS = 4_096
@@ -17,6 +18,10 @@ export class PatternEntry extends Entry {
 
   protected get kind(): 'pmessage' {
     return 'pmessage'
+  }
+
+  protected override mustAsk(overlay: Overlay): boolean {
+    return overlay.mayDeny(this.glob)
   }
 }
 

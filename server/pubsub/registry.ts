@@ -64,9 +64,9 @@ export class Registry {
     return this.#known(space, name)?.subscribers() ?? []
   }
 
-  /** Patterns and how many subscribe to each. */
-  *patternCounts(): IterableIterator<[pattern: string, subscribers: number]> {
-    for (const entry of this.#patterns.entries()) yield [entry.name, entry.size]
+  /** The patterns with at least one subscriber, in the order in which they came. */
+  patterns(): IterableIterator<PatternEntry> {
+    return this.#patterns.entries()
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Glob } from '../../shared/glob.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import type { Output } from '../delivery/output.ts'
 import type { Subscriptions } from './subscriptions.ts'
@@ -8,8 +9,8 @@ export interface Overlay {
   mayReceive(channel: string): boolean
   /** Whether it may publish to a channel. */
   mayPublish(channel: string): boolean
-  /** Whether a channel that `pattern` matches may be taken away, so that its messages have to be asked for one by one. */
-  mayDeny(pattern: string): boolean
+  /** Reports whether a channel that `pattern` matches may be taken away, so that each of its messages has to be asked for. */
+  mayDeny(pattern: Glob): boolean
 }
 
 /** What a subscriber offers to the core. The core neither knows nor asks what is behind it. */

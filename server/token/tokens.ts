@@ -71,7 +71,7 @@ export function createTokens(parts: TokenParts): {
   const revocations = createRevocations(config, clock, log)
   const sessions: TokenSessions = new TokenSessions({
     authenticator,
-    revocations: revocations.store,
+    revocations: revocations.table,
     audit: revocations.audit,
     issuers: () => issuersOf(config),
     clients,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compileGlob, escapeGlob } from '../../shared/glob.ts'
+import { compileGlob, escapeGlob, readGlob } from '../../shared/glob.ts'
+import { GLOB_VERDICTS } from '../unit/shared/glob-verdicts.ts'
 
 /** A byte as the `char` of x86-64. */
 const char = (byte: number): number => (byte > 127 ? byte - 256 : byte)
@@ -115,6 +116,58 @@ describe('a compiled glob', () => {
   })
 })
 
+/** A glob as text again, out of its tokens: what the tokenizer calls a literal is escaped. */
+function rebuilt(pattern: string): string {
+  let text = ''
+  const unit = (byte: number): string => String.fromCharCode(byte)
+  readGlob(pattern, {
+    literal: (byte) => (text += `\\${unit(byte)}`),
+    any: () => (text += '?'),
+    star: () => (text += '*'),
+    beginClass: (negated) => (text += negated ? '[^' : '['),
+    member: (byte) => (text += `\\${unit(byte)}`),
+    range: (from, to) => (text += `${unit(from)}-${unit(to)}`),
+    endClass: () => (text += ']'),
+  })
+  return text
+}
+
+describe('the tokens of a glob', () => {
+  test('say all that it means: put together again they match the same subjects', () => {
+    fc.assert(
+      fc.property(patternText, subjectText, (pattern, subject) => {
+        const expected = redisMatches(bytes(pattern), bytes(subject))
+        expect(redisMatches(bytes(rebuilt(pattern)), bytes(subject))).toBe(expected)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test.each(GLOB_VERDICTS)('put together again give %s on %s: %s', (pattern, subject, matches) => {
+    expect(compileGlob(rebuilt(pattern)).matches(subject)).toBe(matches)
+  })
+
+  test('come once for each byte of the pattern, the syntax included', () => {
+    fc.assert(
+      fc.property(patternText, (pattern) => {
+        let read = 0
+        readGlob(pattern, {
+          literal: (_byte, escaped) => (read += escaped ? 2 : 1),
+          any: () => read++,
+          star: () => read++,
+          beginClass: (negated) => (read += negated ? 2 : 1),
+          member: (_byte, escaped) => (read += escaped ? 2 : 1),
+          range: () => (read += 3),
+          endClass() {},
+        })
+        // The `]` of a closed class has no token of its own.
+        expect(read).toBeLessThanOrEqual(pattern.length)
+        expect(read).toBeGreaterThanOrEqual(pattern.replaceAll(']', '').length)
+      }),
+    )
+  })
+})
+
 describe('hostile patterns cost a bounded number of steps', () => {
   /** A subject that counts how often a byte of it is looked at: once per step of the matcher. */
   class Subject {
@@ -171,5 +224,77 @@ describe('hostile patterns cost a bounded number of steps', () => {
     compileGlob(pattern).matches(counted as unknown as string)
     expect(counted.steps).toBeGreaterThan(0)
     expect(counted.steps).toBeLessThanOrEqual(maxSteps)
+  })
+})
+
+/** Every word of up to `length` letters. */
+function words(letters: string, length: number): readonly string[] {
+  const all = ['']
+  for (let from = 0, end = 1; length > 0; length--) {
+    for (; from < end; from++) for (const letter of letters) all.push(`${all[from]}${letter}`)
+    end = all.length
+  }
+  return all
+}
+
+const overlaps = (one: string, other: string): boolean =>
+  compileGlob(one).mayOverlap(compileGlob(other))
+
+const WORDS = words('ab]', 5)
+
+const part = fc.constantFrom(
+  'a',
+  'b',
+  ']',
+  '*',
+  '?',
+  '[a]',
+  '[^a]',
+  '[ab',
+  '[',
+  '\\',
+  '\\*',
+  '[a-b]',
+  '**',
+)
+const pattern = fc.array(part, { maxLength: 5 }).map((parts) => parts.join(''))
+
+describe('The overlap of two globs', () => {
+  test('never misses a channel that both match', () => {
+    fc.assert(
+      fc.property(pattern, pattern, (one, other) => {
+        const [a, b] = [compileGlob(one), compileGlob(other)]
+        const common = WORDS.find((word) => a.matches(word) && b.matches(word))
+        if (common !== undefined) expect(overlaps(one, other)).toBe(true)
+        expect(overlaps(one, other)).toBe(overlaps(other, one))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  test('never misses a subject that a plain reading of Redis matches to both', () => {
+    fc.assert(
+      fc.property(patternText, patternText, subjectText, (one, other, subject) => {
+        const [a, b, text] = [bytes(one), bytes(other), bytes(subject)]
+        if (redisMatches(a, text) && redisMatches(b, text)) expect(overlaps(one, other)).toBe(true)
+        if (redisMatches(a, text)) expect(overlaps(one, escapeGlob(subject))).toBe(true)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test('is exact where there are no classes', () => {
+    const plain = fc.constantFrom('a', 'b', '*', '?')
+    // Two such globs that share a word share one of at most eight letters.
+    const longWords = words('ab', 8)
+    const simple = fc.array(plain, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(simple, simple, (one, other) => {
+        const [a, b] = [compileGlob(one), compileGlob(other)]
+        const common = longWords.some((word) => a.matches(word) && b.matches(word))
+        expect(overlaps(one, other)).toBe(common)
+      }),
+      { numRuns: 3_000 },
+    )
   })
 })

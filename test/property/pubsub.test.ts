@@ -173,7 +173,7 @@ class Bench {
       const names = new Set(live.flatMap((client) => [...client.names[space]]))
       const listed =
         space === 'pattern'
-          ? new Map(registry.patternCounts())
+          ? new Map(Array.from(registry.patterns(), ({ name, size }) => [name, size]))
           : new Map(
               [...registry.channelNames(space)].map((name) => [
                 name,

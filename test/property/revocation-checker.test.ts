@@ -6,7 +6,7 @@ import { Output } from '../../server/delivery/output.ts'
 import { Segment } from '../../server/delivery/segment.ts'
 import { RevokedChannels } from '../../server/token/revoke/channels.ts'
 import { Enforcement } from '../../server/token/revoke/enforcement.ts'
-import { RevocationStore } from '../../server/token/revoke/store.ts'
+import { RevocationTable } from '../../server/token/revoke/table.ts'
 import { SessionIndex } from '../../server/token/revoke/targets.ts'
 import { TokenSessions } from '../../server/token/session/sessions.ts'
 import { CHANNELS, Checker, PATTERNS } from './revocation-model.ts'
@@ -177,7 +177,7 @@ function replace<T extends object, K extends keyof T>(
 const BROKEN: readonly Breakage[] = [
   [
     'tokens that are revoked log in',
-    () => replace(RevocationStore.prototype, 'refusing', () => () => undefined),
+    () => replace(RevocationTable.prototype, 'refusing', () => () => undefined),
   ],
   [
     'a token that was revoked behind its verification logs in',
@@ -198,10 +198,10 @@ const BROKEN: readonly Breakage[] = [
             },
         ),
         replace(
-          RevocationStore.prototype,
+          RevocationTable.prototype,
           'refusing',
           (refusing) =>
-            function (this: RevocationStore, grant) {
+            function (this: RevocationTable, grant) {
               return verifying > 0 ? refusing.call(this, grant) : undefined
             },
         ),
@@ -293,7 +293,7 @@ const BROKEN: readonly Breakage[] = [
   ],
   [
     'sessions that hold a pattern are not found',
-    () => replace(Registry.prototype, 'patternCounts', () => function* () {}),
+    () => replace(Registry.prototype, 'patterns', () => function* () {}),
   ],
 ]
 

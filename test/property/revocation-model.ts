@@ -155,7 +155,7 @@ export class Checker {
 
   /** Takes the oldest revocation in force back. */
   unrevoke(): void {
-    const [record]: Revocation[] = [...this.server.tokens.revocation.list()]
+    const [record]: Revocation[] = [...this.server.tokens.revocations.list()]
     if (!record) return
     const model = this.#revocations[record.id - 1]
     if (model) model.lifted = true

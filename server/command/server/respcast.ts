@@ -13,11 +13,10 @@ const AUDIT_ENTRIES = 10
 
 /** RESPCAST PATTERNS: each pattern that is subscribed to, and by how many. */
 function patterns({ reply, server }: CommandContext): void {
-  const counts = [...server.registry.patternCounts()]
-  reply.map(counts.length)
-  for (const [pattern, subscribers] of counts) {
-    reply.bulk(pattern)
-    reply.integer(subscribers)
+  reply.map(server.registry.patternCount)
+  for (const { name, size } of server.registry.patterns()) {
+    reply.bulk(name)
+    reply.integer(size)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Category } from '../../acl/categories.ts'
 import { describeClient } from '../../client/describe.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
-import type { RevocationActor } from '../../token/revoke/service.ts'
+import type { RevocationActor } from '../../token/revoke/enforcement.ts'
 import {
   issuerLabel,
   type Revocation,
@@ -36,7 +36,7 @@ function revoke(context: CommandContext, request: Request): void | Promise<Compl
     reply.error(read.error)
   } else if (read.dryRun) {
     writeDryRun(context, read.order)
-  } else if (revocation.isFull) {
+  } else if (server.tokens.revocations.isFull) {
     reply.error(TOO_MANY)
   } else {
     return revocation.revoke(read.order, actorOf(context)).then(({ sessions, durable }) => {
@@ -81,7 +81,7 @@ function actorOf({ client }: CommandContext): RevocationActor {
 }
 
 function revocations({ reply, server }: CommandContext): void {
-  const records = [...server.tokens.revocation.list()]
+  const records = [...server.tokens.revocations.list()]
   reply.array(records.length)
   for (const record of records) writeRecord(reply, record)
 }

@@ -1,4 +1,4 @@
-import { escapeGlob } from '../../../shared/glob.ts'
+import { escapeGlob, readGlob } from '../../../shared/glob.ts'
 import { MAX_PATTERN_BYTES, MAX_PATTERNS } from '../verify/claims.ts'
 import { fromByteString, lookUp, plainName } from '../text.ts'
 import type { JsonObject } from '../text.ts'
@@ -25,8 +25,8 @@ export interface PlaceholderValues {
   readonly separators: string
 }
 
-/** Stands for a placeholder among single bytes. */
-const PLACEHOLDER_UNIT = '{}'
+/** Stands for a placeholder where a pattern is read as a glob: a unit that no byte string holds. */
+const PLACEHOLDER_UNIT = 0x100
 
 /**
  * Checks a channel pattern of a role when the role is stored.
@@ -150,42 +150,26 @@ function claimValues(
     .filter((value) => value !== undefined)
 }
 
-/**
- * Finds a placeholder inside `[...]` or after a backslash, where escaping would not keep a value to itself.
- *
- * Classes are followed exactly as the matcher reads them: a range takes any byte as its end, `]` included.
- */
+/** Finds a placeholder inside `[...]` or after a backslash, where an escaped value would not stand for itself alone. */
 function misplaced(parts: RolePattern): string | undefined {
-  const units = parts.flatMap((part): string[] =>
-    typeof part === 'string' ? part.split('') : [PLACEHOLDER_UNIT],
-  )
-  const isPlaceholder = (at: number): boolean => units[at] === PLACEHOLDER_UNIT
-  let at = 0
-  while (at < units.length) {
-    if (units[at] === '\\') {
-      if (isPlaceholder(at + 1)) return 'a placeholder cannot stand after a backslash'
-      at += 2
-    } else if (units[at] === '[') {
-      const end = endOfClass(units, at + 1)
-      for (let inside = at; inside < end; inside++) {
-        if (isPlaceholder(inside)) return 'a placeholder cannot stand inside [...]'
-      }
-      at = end
-    } else {
-      at++
-    }
+  let fault: string | undefined
+  const check = (unit: number, place: string): void => {
+    if (unit === PLACEHOLDER_UNIT) fault ??= `a placeholder cannot stand ${place}`
   }
-  return undefined
-}
-
-/** Index behind the class whose first member is at `at`, or the end of the pattern for one that is not closed. */
-function endOfClass(units: readonly string[], at: number): number {
-  if (units[at] === '^') at++
-  while (at < units.length) {
-    if (units[at] === '\\' && units.length - at >= 2) at += 2
-    else if (units[at] === ']') return at + 1
-    else if (units.length - at >= 3 && units[at + 1] === '-') at += 3
-    else at++
-  }
-  return at
+  const units = String.fromCharCode(PLACEHOLDER_UNIT)
+  readGlob(parts.map((part) => (typeof part === 'string' ? part : units)).join(''), {
+    literal: (unit, escaped) => {
+      if (escaped) check(unit, 'after a backslash')
+    },
+    any() {},
+    star() {},
+    beginClass() {},
+    member: (unit) => check(unit, 'inside [...]'),
+    range: (from, to) => {
+      check(from, 'inside [...]')
+      check(to, 'inside [...]')
+    },
+    endClass() {},
+  })
+  return fault
 }

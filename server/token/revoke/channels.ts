@@ -1,16 +1,15 @@
-import { compileGlob } from '../../../shared/glob.ts'
+import { compileGlob, type Glob } from '../../../shared/glob.ts'
 import { PatternIndex, type PatternEntry } from '../../pubsub/pattern-index.ts'
 import type { Overlay } from '../../pubsub/subscriber.ts'
 import { isDenied, type CompiledGrant } from '../grant/grants.ts'
-import { mayOverlap } from './reach.ts'
 import { isInScope, type Revocation } from './revocation.ts'
 
 type Direction = 'subscribe' | 'publish'
 
-/** The channel that the glob `*` leaves out, though as a target it means every channel. */
+/** The one channel that the glob `*` does not match, though as a target it means every channel. */
 const EMPTY = ''
 
-/** The revocations of channels in force: which channels each session loses by them. */
+/** The revocations of channels in force, and which channels each session loses by them. */
 export class RevokedChannels {
   readonly #index = new PatternIndex()
   readonly #byTarget = new Map<string, { readonly entry: PatternEntry; records: Revocation[] }>()
@@ -45,10 +44,10 @@ export class RevokedChannels {
     return channel === EMPTY ? this.#among('*', grant, direction) : undefined
   }
 
-  /** Whether a message that comes by `pattern` may be on a channel that a session has lost. */
-  mayReach(grant: CompiledGrant, pattern: string): boolean {
-    for (const target of this.#byTarget.keys()) {
-      if (mayOverlap(pattern, target) && this.#among(target, grant, 'subscribe')) return true
+  /** Reports whether a message that comes by `pattern` may be on a channel that a session has lost. */
+  mayReach(grant: CompiledGrant, pattern: Glob): boolean {
+    for (const [target, { entry }] of this.#byTarget) {
+      if (pattern.mayOverlap(entry.glob) && this.#among(target, grant, 'subscribe')) return true
     }
     return false
   }
@@ -63,12 +62,12 @@ export class RevokedChannels {
   }
 }
 
-/** What takes channels away from one token session: the claim `deny`, and the revocations of channels. */
+/** The channels that are taken away from one token session, by the claim `deny` and by revocations. */
 export class TokenOverlay implements Overlay {
   readonly #grant: CompiledGrant
   readonly #revoked: RevokedChannels
 
-  /** @param grant Of its login: neither roles nor ceilings play a part. */
+  /** @param grant The grant of its login; roles and ceilings play no part. */
   constructor(grant: CompiledGrant, revoked: RevokedChannels) {
     this.#grant = grant
     this.#revoked = revoked
@@ -82,8 +81,8 @@ export class TokenOverlay implements Overlay {
     return !this.#isDenied(channel) && !this.#revoked.find(this.#grant, channel, 'publish')
   }
 
-  mayDeny(pattern: string): boolean {
-    if (this.#grant.deny.some((rule) => mayOverlap(rule.pattern, pattern))) return true
+  mayDeny(pattern: Glob): boolean {
+    if (this.#grant.deny.some(({ glob }) => glob.mayOverlap(pattern))) return true
     return this.#revoked.mayReach(this.#grant, pattern)
   }
 
@@ -92,7 +91,7 @@ export class TokenOverlay implements Overlay {
   }
 }
 
-/** Makes the test whether a target of a revocation matches a channel. */
+/** Returns a function that reports whether the target of a revocation matches a channel. */
 export function targetTest(target: string): (channel: string) => boolean {
   if (target === '*') return () => true
   const glob = compileGlob(target)

@@ -1,4 +1,3 @@
-import type { CommandCatalog } from '../../acl/catalog.ts'
 import type { Client } from '../../client/client.ts'
 import { CLOSES, closeWith } from '../../client/close.ts'
 import {
@@ -6,25 +5,45 @@ import {
   ruleOfSession,
   type Subscription,
 } from '../../client/lost-subscriptions.ts'
-import type { Registry } from '../../pubsub/registry.ts'
 import type { Space } from '../../pubsub/subscriptions.ts'
 import { encodePush, type MessageKind } from '../../resp/push.ts'
 import { tokenPushes } from '../session/pushes.ts'
-import { messageOf, retryAfterMs, type Revocation } from './revocation.ts'
+import type { TokenSessionParts } from '../session/session-parts.ts'
+import { fromByteString } from '../text.ts'
+import { ISSUER_DEFAULTS } from '../verify/issuer.ts'
+import type { AuditEntry } from './audit.ts'
+import { optionsOf, readOrder, type ReadOrder } from './order.ts'
+import { isNamed, messageOf, retryAfterMs } from './revocation.ts'
+import type { Revocation, RevocationOrder } from './revocation.ts'
+import type { RevocationTable } from './table.ts'
+import { findTargets, type LiveSessions } from './targets.ts'
+
+/** The administrator who gives an order. */
+export interface RevocationActor {
+  /** Name of the ACL user, a byte string. */
+  readonly user: string
+  readonly address: string
+}
+
+/** The result of a revocation. */
+export interface RevocationOutcome {
+  /** Live sessions that it hit. */
+  readonly sessions: number
+  /** It is on disk. If not, it is in force all the same, as long as this process lives. */
+  readonly durable: boolean
+}
 
 /** A subscription that was taken away. */
 export interface LostSubscription extends Subscription {
-  /** What the client has left then: the count of the confirmation. */
+  /** Subscriptions that the client has left then: the count of the confirmation. */
   readonly left: number
 }
 
-/** What enforcement needs of the rest of the server. */
-export interface EnforcementParts {
-  readonly registry: Registry
-  readonly catalog: CommandCatalog
-  /** `ws-revocation`. */
-  readonly revocation: () => 'close' | 'unsubscribe'
-}
+/** Time for which sessions are cut in one go, in ms; then other clients get their turn. */
+const SLICE_MS = 8
+
+/** Sessions between two looks at the clock. */
+const SESSIONS_PER_LOOK = 64
 
 const UNSUBSCRIBE_WORDS = {
   channel: 'unsubscribe',
@@ -39,35 +58,89 @@ const SPACES: Readonly<Record<MessageKind, Space>> = {
 }
 
 /**
- * Takes from live sessions what they may not have any more, in one turn: subscriptions, messages that are queued, or the
- * connection.
+ * Carries out TOKEN REVOKE and TOKEN UNREVOKE (in force at once, then on disk, then answered), and takes from live sessions what
+ * they may not have any more: subscriptions, queued messages, or the connection.
  */
 export class Enforcement {
-  readonly #parts: EnforcementParts
+  readonly #parts: TokenSessionParts
+  readonly #table: RevocationTable
+  readonly #sessions: LiveSessions
+  #auditProblem: string | undefined
 
-  constructor(parts: EnforcementParts) {
+  constructor(parts: TokenSessionParts, table: RevocationTable, sessions: LiveSessions) {
     this.#parts = parts
+    this.#table = table
+    this.#sessions = sessions
+    table.onExpired = (record) => this.#relax(record)
   }
 
-  /** Ends a session whose token is revoked. Nothing that is queued is sent. */
-  cut(client: Client, record: Revocation, nowMs: number): void {
+  /** The problems that `/readyz` reports; empty if there are none. */
+  get problems(): readonly string[] {
+    return [this.#table.problem, this.#auditProblem].filter((one) => one !== undefined)
+  }
+
+  /** Parses the words after `TOKEN REVOKE`. */
+  read(words: readonly string[]): ReadOrder {
+    const issuers = this.#parts.issuers?.() ?? [ISSUER_DEFAULTS]
+    return readOrder(words, { nowMs: this.#parts.clock.wallMs(), issuers })
+  }
+
+  /** The live sessions that an order would hit (DRYRUN). */
+  targets(order: RevocationOrder): readonly Client[] {
+    return findTargets(order, this.#sessions, this.#parts.registry)
+  }
+
+  /**
+   * Carries an order out. From the moment of the call no token that it names logs in, and no session subscribes or publishes
+   * what it takes away; when the promise settles, no session that it hits is given another message.
+   *
+   * Never rejects.
+   */
+  async revoke(order: RevocationOrder, actor: RevocationActor): Promise<RevocationOutcome> {
+    const targets = this.targets(order)
+    const record = this.#table.add(order, actor.user, targets.length)
+    const [, durable] = await Promise.all([
+      this.#enforce(record, targets),
+      this.#table.commit({ op: 'revoke', record }),
+    ])
+    await this.#note('revoke', record, actor, record.hit, durable)
+    return { sessions: targets.length, durable }
+  }
+
+  /**
+   * Takes a revocation back. Sessions that it ended stay ended.
+   *
+   * @returns True if it is on disk; undefined if there is no such revocation.
+   */
+  async unrevoke(id: number, actor: RevocationActor): Promise<boolean | undefined> {
+    const record = this.#table.lift(id)
+    if (!record) return undefined
+    this.#relax(record)
+    const durable = await this.#table.commit({ op: 'lift', id })
+    await this.#note('unrevoke', record, actor, 0, durable)
+    return durable
+  }
+
+  /** Ends a session whose token is revoked. Its queued messages are dropped. */
+  cut(client: Client, record: Revocation): void {
     const text = messageOf(record)
-    const cause = closeWith(CLOSES.sessionRevoked, { text, retryMs: retryAfterMs(record, nowMs) })
-    client.close(cause, tokenPushes.revoked('', text))
+    const retryMs = retryAfterMs(record, this.#parts.clock.wallMs())
+    client.close(closeWith(CLOSES.sessionRevoked, { text, retryMs }), tokenPushes.revoked('', text))
   }
 
   /**
    * Ends what a session may not hold by the rules of now: TCP is closed without a line, as Redis does; a WebSocket is told, and
    * closed or unsubscribed.
    *
-   * @returns Whether there was anything.
+   * @returns False if it had lost nothing.
    */
   dropLost(client: Client, message: string): boolean {
-    const lost = lostSubscriptions(client, ruleOfSession(client, this.#parts.catalog))
+    const { catalog, settings } = this.#parts
+    const lost = lostSubscriptions(client, ruleOfSession(client, catalog))
     if (lost.length === 0) return false
     const [only] = lost
     const push = tokenPushes.revoked(lost.length === 1 && only ? only.name : '', message)
-    if (!client.isWebSocket || this.#parts.revocation() === 'close') {
+    if (!client.isWebSocket || settings.revocation === 'close') {
       client.close(closeWith(CLOSES.permissionsChanged, { text: message }), push)
       return true
     }
@@ -79,11 +152,37 @@ export class Enforcement {
     return true
   }
 
+  /** Ends one subscription, without a push. */
+  unsubscribe(client: Client, { space, name }: Subscription): LostSubscription {
+    this.#parts.registry.unsubscribe(space, client, name)
+    const { count, shardCount } = client.subscriptions
+    return { space, name, left: space === 'shard' ? shardCount : count }
+  }
+
+  /** Cuts or restricts the sessions that a record hits. The first slice is done within the call. */
+  async #enforce(record: Revocation, targets: readonly Client[]): Promise<void> {
+    const { clock } = this.#parts
+    let startMs = clock.monotonicMs()
+    for (const [i, client] of targets.entries()) {
+      if (i % SESSIONS_PER_LOOK === SESSIONS_PER_LOOK - 1) {
+        if (clock.monotonicMs() - startMs > SLICE_MS) {
+          await new Promise<void>((resolve) => void clock.after(0, resolve))
+          startMs = clock.monotonicMs()
+        }
+      }
+      // A client that left meanwhile, or logged in as another subject, is no target any more.
+      const grant = this.#sessions.grantOf(client)
+      if (!grant) continue
+      if (record.kind === 'channel') this.#restrict(client, record)
+      else if (isNamed(record, grant)) this.cut(client, record)
+    }
+  }
+
   /**
-   * Takes a channel from a session: what it lost ends, patterns that reach the channel are filtered from now on, and messages
-   * of it that are queued are dropped.
+   * Takes a channel from a session: lost subscriptions end, patterns that reach the channel are filtered from now on, and its
+   * queued messages are dropped.
    */
-  restrict(client: Client, record: Revocation): void {
+  #restrict(client: Client, record: Revocation): void {
     const { overlay } = client
     const text = messageOf(record)
     if (!overlay) return
@@ -93,16 +192,42 @@ export class Enforcement {
     if (!this.dropLost(client, text)) tell(client, tokenPushes.revoked(record.target, text))
   }
 
-  /** Gives a session back what a revocation of a channel took from its patterns. */
-  relax(client: Client): void {
-    this.#parts.registry.regroup(client, () => {})
+  /** Gives sessions back what the revocation of a channel took from their patterns. */
+  #relax(record: Revocation): void {
+    if (record.kind !== 'channel') return
+    for (const client of this.targets(record)) this.#parts.registry.regroup(client, () => {})
   }
 
-  /** Ends one subscription. Nobody is told. */
-  unsubscribe(client: Client, { space, name }: Subscription): LostSubscription {
-    this.#parts.registry.unsubscribe(space, client, name)
-    const { count, shardCount } = client.subscriptions
-    return { space, name, left: space === 'shard' ? shardCount : count }
+  async #note(
+    action: AuditEntry['action'],
+    record: Revocation,
+    actor: RevocationActor,
+    hit: number,
+    durable: boolean,
+  ): Promise<void> {
+    const { audit, clock, events } = this.#parts
+    if (!audit) return
+    const entry: AuditEntry = {
+      atMs: Math.floor(clock.wallMs()),
+      action,
+      by: fromByteString(actor.user),
+      address: actor.address,
+      id: record.id,
+      kind: record.kind,
+      target: fromByteString(record.target),
+      options: fromByteString(optionsOf(record)),
+      reason: record.reason,
+      message: record.message,
+      hit,
+      durable,
+    }
+    try {
+      await audit.append(entry)
+      this.#auditProblem = undefined
+    } catch (error) {
+      this.#auditProblem = 'token-audit-file cannot be written'
+      events.auditFailed?.(error)
+    }
   }
 }
 

@@ -2,12 +2,11 @@ import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/store.ts'
 import type { Logger } from '../../log.ts'
 import { AuditLog } from './audit.ts'
-import { RevocationStore } from './store.ts'
-import { TokenLogFile } from './log-file.ts'
+import { RevocationTable } from './table.ts'
 
 /** What is kept of revocations on disk. */
 export interface Revocations {
-  readonly store: RevocationStore
+  readonly table: RevocationTable
   readonly audit: AuditLog
   /**
    * Reads what is in force.
@@ -21,9 +20,9 @@ export interface Revocations {
 /** Builds the files of revocations in `dir`; none is touched before they are opened. */
 export function createRevocations(config: Config, clock: Clock, log: Logger): Revocations {
   const path = config.path('token-log-file')
-  const store = new RevocationStore({
+  const table = new RevocationTable({
     clock,
-    ...(path === '' ? {} : { log: (live) => new TokenLogFile({ path, live }) }),
+    path,
     onDurable: (isDurable, error) => {
       if (isDurable) log.info({ path }, 'revocations are durable again')
       else log.error({ err: error, path }, 'revocations are in force but not durable')
@@ -34,12 +33,12 @@ export function createRevocations(config: Config, clock: Clock, log: Logger): Re
     maxBytes: () => config.memory('token-audit-max'),
   })
   return {
-    store,
+    table,
     audit,
     open: async (mustBeWritable) => {
-      await store.open(mustBeWritable)
+      await table.open(mustBeWritable)
       if (mustBeWritable) await audit.open()
-      if (store.size > 0) log.info({ revocations: store.size }, 'revocations in force')
+      if (table.size > 0) log.info({ revocations: table.size }, 'revocations in force')
     },
   }
 }

@@ -1,9 +1,13 @@
+import * as nodeFiles from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
+import type { Clock, Timer } from '../../clock.ts'
 import { RespcastError } from '../../errors.ts'
 import { isJsonObject } from '../text.ts'
 import { REVOCATION_KINDS, type Revocation } from './revocation.ts'
 
-/** One record of the log. */
+/** One entry of the log. */
 export type LogEntry =
   | { readonly op: 'revoke'; readonly record: Revocation }
   /** TOKEN UNREVOKE. */
@@ -11,14 +15,208 @@ export type LogEntry =
   /** Ids below this were given out already. */
   | { readonly op: 'next'; readonly id: number }
 
-/** What a log held. */
-export interface DecodedLog {
-  readonly entries: readonly LogEntry[]
-  /** Bytes up to the end of the last good record; what is behind them was never finished. */
-  readonly goodBytes: number
+/** The calls of the file system that the log makes; tests let them fail. */
+export type LogFiles = Pick<typeof nodeFiles, 'open' | 'readFile' | 'rename'>
+
+/** A log below this size is not worth compacting. */
+const SMALLEST_COMPACTED_BYTES = 1_048_576
+
+/** Time after a failure until the log is tried again, in ms. */
+const RETRY_MS = 5_000
+
+const NOT_DURABLE = 'revocations are in force but not durable: token-log-file cannot be written'
+
+interface Waiting {
+  readonly bytes: Buffer
+  readonly resolve: (isDurable: boolean) => void
 }
 
-/** The first line: what the file is. */
+/**
+ * The file in which revocations survive. There is one writer; entries that come during a write go with the next one, so that
+ * many revocations at once share one fsync.
+ *
+ * After a failure nothing that was written before is trusted (an fsync that failed may have thrown pages away): the next
+ * write is the whole log, in a new file.
+ */
+export class RevocationLog {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #live: () => Buffer
+  readonly #onDurable: (isDurable: boolean, error?: unknown) => void
+  readonly #files: LogFiles
+  #handle: FileHandle | undefined
+  #waiting: Waiting[] = []
+  #isWriting = false
+  #mustRewrite = false
+  #isBroken = false
+  #retry: Timer | undefined
+  #bytes = 0
+  #compactAtBytes = SMALLEST_COMPACTED_BYTES
+
+  /**
+   * @param path Absolute.
+   * @param live Everything that is in force now, encoded: the content of a log that is written anew.
+   * @param onDurable Called when the log cannot be written, and when it can be again.
+   */
+  constructor(
+    path: string,
+    clock: Clock,
+    live: () => Buffer,
+    onDurable: (isDurable: boolean, error?: unknown) => void,
+    files: LogFiles = nodeFiles,
+  ) {
+    this.#path = path
+    this.#clock = clock
+    this.#live = live
+    this.#onDurable = onDurable
+    this.#files = files
+  }
+
+  /** The problem that `/readyz` reports; undefined if there is none. */
+  get problem(): string | undefined {
+    return this.#isBroken ? NOT_DURABLE : undefined
+  }
+
+  /**
+   * Reads the file; it may be missing.
+   *
+   * @throws RespcastError `ERR_DATA_DIR`: it cannot be read, or is damaged.
+   */
+  async read(): Promise<readonly LogEntry[]> {
+    const path = this.#path
+    let bytes: Buffer
+    try {
+      bytes = await this.#files.readFile(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(path, 'read', error)
+      this.#mustRewrite = true
+      return []
+    }
+    const { entries, goodBytes } = decodeLog(bytes, path)
+    this.#bytes = goodBytes
+    // An unfinished entry must not precede the next one.
+    this.#mustRewrite = goodBytes < bytes.length || goodBytes === 0
+    return entries
+  }
+
+  /**
+   * Proves that the file can be written, and compacts it if needed.
+   *
+   * @param isStale It holds more than what is in force.
+   * @throws RespcastError `ERR_DATA_DIR`
+   */
+  async prepare(isStale: boolean): Promise<void> {
+    try {
+      if (isStale || this.#mustRewrite) await this.#rewrite()
+      else await this.#openHandle()
+    } catch (error) {
+      throw unusable(this.#path, 'written', error)
+    }
+  }
+
+  /**
+   * Appends encoded entries, and settles after the fsync. Never rejects.
+   *
+   * @returns False where they could not be written; then they may or may not be there after a restart.
+   */
+  append(bytes: Buffer): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ bytes, resolve })
+      if (!this.#isWriting) void this.#writeAll()
+    })
+  }
+
+  /** Closes the file after the writes that are under way. */
+  async close(): Promise<void> {
+    if (this.#isWriting) await this.append(Buffer.alloc(0))
+    this.#retry?.cancel()
+    await this.#closeHandle()
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      let isDurable = true
+      try {
+        await this.#write(Buffer.concat(batch.map(({ bytes }) => bytes)))
+        this.#setBroken(false)
+      } catch (error) {
+        isDurable = false
+        this.#mustRewrite = true
+        this.#setBroken(true, error)
+      }
+      for (const { resolve } of batch) resolve(isDurable)
+    }
+    this.#isWriting = false
+  }
+
+  #setBroken(isBroken: boolean, error?: unknown): void {
+    this.#retry?.cancel()
+    this.#retry = undefined
+    if (isBroken) {
+      // The retry writes everything in force; there is nothing to add.
+      this.#retry = this.#clock.after(RETRY_MS, () => void this.append(Buffer.alloc(0)))
+    }
+    if (isBroken === this.#isBroken) return
+    this.#isBroken = isBroken
+    this.#onDurable(!isBroken, error)
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    // Entries that wait are in force already, so a log that is written anew holds them.
+    if (this.#mustRewrite || this.#bytes >= this.#compactAtBytes) {
+      await this.#rewrite()
+      return
+    }
+    const handle = this.#handle ?? (await this.#openHandle())
+    await writeWhole(handle, bytes)
+    await handle.sync()
+    this.#bytes += bytes.length
+    // Somebody removed the file: bytes written to it are lost with the process.
+    if ((await handle.stat()).nlink === 0) await this.#rewrite()
+  }
+
+  /** Writes everything in force to a file beside the old one, on disk before it takes its place. */
+  async #rewrite(): Promise<void> {
+    const path = this.#path
+    const content = Buffer.concat([Buffer.from(LOG_HEADER, 'latin1'), this.#live()])
+    const temporary = `${path}.tmp`
+    const fresh = await this.#files.open(temporary, 'w', 0o600)
+    try {
+      await writeWhole(fresh, content)
+      await fresh.sync()
+    } finally {
+      await fresh.close()
+    }
+    await this.#files.rename(temporary, path)
+    const folder = await this.#files.open(dirname(path), 'r')
+    try {
+      await folder.sync()
+    } finally {
+      await folder.close()
+    }
+    await this.#openHandle()
+    this.#bytes = content.length
+    this.#compactAtBytes = Math.max(SMALLEST_COMPACTED_BYTES, content.length * 2)
+    this.#mustRewrite = false
+  }
+
+  async #openHandle(): Promise<FileHandle> {
+    await this.#closeHandle()
+    this.#handle = await this.#files.open(this.#path, 'a', 0o600)
+    return this.#handle
+  }
+
+  async #closeHandle(): Promise<void> {
+    const handle = this.#handle
+    this.#handle = undefined
+    await handle?.close().catch(() => {})
+  }
+}
+
+/** The first line, by which the file is recognised. */
 export const LOG_HEADER = 'respcast-token-log 1\n'
 
 /** Eight hexadecimal digits each: bytes of the JSON text, its CRC-32. */
@@ -27,7 +225,7 @@ const FRAME_BYTES = 18
 
 const LF = 0x0a
 
-/** One record as bytes: a line `<length> <crc-32> <json>`, in ASCII alone. */
+/** Encodes an entry: a line `<length> <crc-32> <json>`, in ASCII alone. */
 export function encodeEntry(entry: LogEntry): Buffer {
   const json = JSON.stringify(entry).replace(/[\u007f-\uffff]/g, (unit) => {
     return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -36,13 +234,16 @@ export function encodeEntry(entry: LogEntry): Buffer {
 }
 
 /**
- * Reads a log. A record at its end that was not finished (the process was killed while it wrote) is left out: nobody was
- * told that it is kept.
+ * Decodes a log. An unfinished entry at its end (the process was killed while it wrote) is left out: it was never acknowledged.
  *
- * @throws RespcastError `ERR_DATA_DIR`: the file is something else, or is damaged before its end, so that records which were
- *   acknowledged are lost.
+ * @returns The entries, and the number of bytes up to the end of the last good one.
+ * @throws RespcastError `ERR_DATA_DIR`: the file is no such log, or is damaged before its end, so that acknowledged entries are
+ *   lost.
  */
-export function decodeLog(bytes: Buffer, path: string): DecodedLog {
+export function decodeLog(
+  bytes: Buffer,
+  path: string,
+): { readonly entries: readonly LogEntry[]; readonly goodBytes: number } {
   if (bytes.length < LOG_HEADER.length) {
     if (!LOG_HEADER.startsWith(bytes.toString('latin1'))) throw notALog(path)
     return { entries: [], goodBytes: 0 }
@@ -53,7 +254,7 @@ export function decodeLog(bytes: Buffer, path: string): DecodedLog {
   while (at < bytes.length) {
     const read = readEntry(bytes, at)
     if (!read || bytes[read.end] !== LF) {
-      if (hasEntryBehind(bytes, at, read?.end)) throw damaged(path, at)
+      if (hasEntryAfter(bytes, at, read?.end)) throw damaged(path, at)
       break
     }
     entries.push(read.entry)
@@ -62,7 +263,7 @@ export function decodeLog(bytes: Buffer, path: string): DecodedLog {
   return { entries, goodBytes: at }
 }
 
-/** @returns The record and where its line ends; undefined where there is no whole one. */
+/** @returns The entry and the index at which its line ends; undefined if there is no whole one. */
 function readEntry(
   bytes: Buffer,
   at: number,
@@ -78,8 +279,8 @@ function readEntry(
   return entry && { entry, end }
 }
 
-/** Whether a whole record follows a damaged one, so that it was not the end of the file that broke off. */
-function hasEntryBehind(bytes: Buffer, damagedAt: number, end: number | undefined): boolean {
+/** Reports whether a whole entry follows a damaged one, so that the damage is not an end that broke off. */
+function hasEntryAfter(bytes: Buffer, damagedAt: number, end: number | undefined): boolean {
   if (end !== undefined && readEntry(bytes, end + 1)) return true
   for (let at = bytes.indexOf(LF, damagedAt); at >= 0; at = bytes.indexOf(LF, at + 1)) {
     if (readEntry(bytes, at + 1)) return true
@@ -95,19 +296,22 @@ function parseEntry(json: string): LogEntry | undefined {
     return undefined
   }
   if (!isJsonObject(value)) return undefined
-  const { op, id, record } = value as { op?: unknown; id?: unknown; record?: unknown }
-  if (op === 'lift' || op === 'next')
-    return Number.isSafeInteger(id) ? { op, id: id as number } : undefined
+  const { op, id, record } = value
+  if (op === 'lift' || op === 'next') return isId(id) ? { op, id } : undefined
   return op === 'revoke' && isRecord(record) ? { op, record: whole(record) } : undefined
 }
 
-/** The checksum says that we wrote it; this says that it was a version of ours which knew all that is needed. */
+function isId(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}
+
+/** The checksum proves that a server wrote the record; this proves that its version knew all that is needed. */
 function isRecord(value: unknown): value is Revocation {
   if (!isJsonObject(value)) return false
-  const { id, kind, target, by, atMs } = value as Partial<Record<keyof Revocation, unknown>>
+  const { id, kind, target, by, atMs } = value
   const known: readonly unknown[] = REVOCATION_KINDS
   return (
-    Number.isSafeInteger(id) &&
+    isId(id) &&
     known.includes(kind) &&
     typeof target === 'string' &&
     typeof by === 'string' &&
@@ -115,7 +319,7 @@ function isRecord(value: unknown): value is Revocation {
   )
 }
 
-/** JSON leaves out what is undefined. */
+/** Adds the fields that JSON leaves out because they are undefined. */
 function whole(record: Revocation): Revocation {
   return {
     ...record,
@@ -143,5 +347,22 @@ function damaged(path: string, at: number): RespcastError {
     'ERR_DATA_DIR',
     `token-log-file ${path} is damaged at byte ${at}, and revocations may be lost. Restore it from a copy; or move it ` +
       'away, start, and revoke again what has to be.',
+  )
+}
+
+async function writeWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const { bytesWritten } = await handle.write(bytes, at, bytes.length - at)
+    at += bytesWritten
+  }
+}
+
+function unusable(path: string, what: 'read' | 'written', error: unknown): RespcastError {
+  const { code } = error as NodeJS.ErrnoException
+  return new RespcastError(
+    'ERR_DATA_DIR',
+    `token-log-file ${path} cannot be ${what} (${code ?? String(error)}), so that revocations would not survive. ` +
+      'Let dir name a folder that this user may write.',
+    { cause: error },
   )
 }

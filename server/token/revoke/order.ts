@@ -1,15 +1,15 @@
 import { issuerLabel, REVOCATION_KINDS } from './revocation.ts'
-import type { RevocationKind, RevocationOrder, RevocationScope } from './revocation.ts'
+import type { Revocation, RevocationKind, RevocationOrder, RevocationScope } from './revocation.ts'
 import { fromByteString } from '../text.ts'
 
-/** What revocations have to know of an issuer: how long its tokens may live. */
+/** The settings of an issuer that decide how long its tokens may live. */
 export interface IssuerTerms {
   readonly alias: string | undefined
   readonly leewaySeconds: number
   readonly maxLifetimeSeconds: number
 }
 
-/** What an order is read under. */
+/** The circumstances under which an order is parsed. */
 export interface OrderTerms {
   /** Wall clock. */
   readonly nowMs: number
@@ -17,7 +17,7 @@ export interface OrderTerms {
   readonly issuers: readonly IssuerTerms[]
 }
 
-/** An order, or the error line that the command is answered. */
+/** An order, or the error reply to the command. */
 export type ReadOrder =
   | { readonly order: RevocationOrder; readonly dryRun: boolean }
   | { readonly error: string }
@@ -29,10 +29,10 @@ const MOST_TEXT_BYTES = 1_024
 const MOST_NAME_BYTES = 256
 const MOST_PATTERN_BYTES = 1_024
 
-/** A hundred years; what is to last longer is meant to PERSIST. */
+/** A hundred years; PERSIST is for longer ones. */
 const MOST_TTL_SECONDS = 3_155_760_000
 
-/** Before this a time in milliseconds lies in 1973, and was most likely meant in seconds. */
+/** A smaller time in milliseconds lies before 1974, and was most likely meant in seconds. */
 const LEAST_BEFORE_MS = 100_000_000_000
 
 /** The last millisecond that a `Date` can hold. */
@@ -48,7 +48,7 @@ const TARGET_WORDS: Readonly<Record<Exclude<RevocationKind, 'all'>, string>> = {
   channel: 'a channel pattern',
 }
 
-/** Thrown within this module, and answered as an error line. */
+/** Thrown within this module, and answered as an error reply. */
 class OrderFault extends Error {}
 
 /** Options as they were given. */
@@ -66,8 +66,8 @@ interface Options {
 }
 
 /**
- * Reads the words behind `TOKEN REVOKE`, and applies its rules: which options go with which kind, how long a record has to
- * live, and what the defaults are.
+ * Parses the words after `TOKEN REVOKE`, and applies its rules: the options that go with each kind, the least time that a record
+ * has to live, and the defaults.
  *
  * @param words Byte strings.
  */
@@ -123,8 +123,7 @@ function readOptions(words: readonly string[]): Options {
     if (options[key] !== undefined) throw new OrderFault(`Option ${name} is given twice`)
     options[key] = given
   }
-  while (at < words.length) {
-    const word = words[at++] as string
+  for (let word = words[at++]; word !== undefined; word = words[at++]) {
     const name = word.toUpperCase()
     switch (name) {
       case 'FROM':
@@ -147,13 +146,19 @@ function readOptions(words: readonly string[]): Options {
         set('ttl', name, readTtl(value(name)))
         break
       case 'HARD':
+        set('hard', name, true)
+        break
       case 'PERSIST':
+        set('persist', name, true)
+        break
       case 'DRYRUN':
-        set(name.toLowerCase() as 'hard' | 'persist' | 'dryrun', name, true)
+        set('dryrun', name, true)
         break
       case 'REASON':
+        set('reason', name, readText(name, value(name)))
+        break
       case 'MESSAGE':
-        set(name.toLowerCase() as 'reason' | 'message', name, readText(name, value(name)))
+        set('message', name, readText(name, value(name)))
         break
       default:
         throw new OrderFault(`Unknown option '${shorten(word)}' for TOKEN REVOKE`)
@@ -196,7 +201,7 @@ function readText(name: string, word: string): string {
   throw new OrderFault(`${name} has at most ${MOST_TEXT_BYTES} bytes`)
 }
 
-/** Which options exclude each other, and which make no sense for a kind. */
+/** Refuses options that exclude each other, and those that make no sense for a kind. */
 function checkOptions(kind: RevocationKind, options: Options): void {
   const word = kind.toUpperCase()
   const refuse = (isGiven: boolean, name: string): void => {
@@ -273,4 +278,18 @@ function expiryOf(
 
 function shorten(word: string): string {
   return word.slice(0, 128)
+}
+
+/** The options of a record in the words of TOKEN REVOKE. */
+export function optionsOf(record: Revocation): string {
+  const { issuer, scope, only, beforeMs, hard, expiresAtMs } = record
+  const words: string[] = []
+  if (scope) words.push('FOR', scope.kind.toUpperCase(), scope.name)
+  if (issuer !== undefined) words.push('FROM', issuer)
+  if (only) words.push('ONLY', only.toUpperCase())
+  if (hard) words.push('HARD')
+  if (beforeMs !== undefined) words.push('BEFORE', String(beforeMs))
+  if (expiresAtMs === undefined) words.push('PERSIST')
+  else words.push('TTL', String(Math.round((expiresAtMs - record.atMs) / 1000)))
+  return words.join(' ')
 }

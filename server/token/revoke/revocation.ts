@@ -1,6 +1,6 @@
 import type { CompiledGrant } from '../grant/grants.ts'
 
-/** What a revocation names tokens by. */
+/** The properties by which a revocation names tokens, and `channel`. */
 export const REVOCATION_KINDS = [
   'jti',
   'sub',
@@ -18,14 +18,14 @@ export type RevocationKind = (typeof REVOCATION_KINDS)[number]
 /** The kinds that name tokens, and not channels. */
 export type IdentityKind = Exclude<RevocationKind, 'channel'>
 
-/** Whose sessions lose a channel: `FOR SUB`, `FOR ROLE`, `FOR GROUP`. */
+/** The sessions that lose a channel: `FOR SUB`, `FOR ROLE`, `FOR GROUP`. */
 export interface RevocationScope {
   readonly kind: 'sub' | 'role' | 'group'
   /** Byte string. */
   readonly name: string
 }
 
-/** A revocation as it is asked for (TOKEN REVOKE). Times are milliseconds since 1970, names byte strings. */
+/** A revocation as TOKEN REVOKE orders it. Times are milliseconds since 1970, names byte strings. */
 export interface RevocationOrder {
   readonly kind: RevocationKind
   /** The id, subject, group, role (without `role:`), key id, alias of an issuer, or channel pattern; empty for `all`. */
@@ -41,7 +41,7 @@ export interface RevocationOrder {
   readonly expiresAtMs: number | undefined
   /** For the audit log. */
   readonly reason: string
-  /** For the clients that it hits; empty for the usual words. */
+  /** For the clients that it hits; empty for the default text. */
   readonly message: string
 }
 
@@ -56,16 +56,16 @@ export interface Revocation extends RevocationOrder {
   readonly hit: number
 }
 
-/** What of a session revocations look at. */
+/** The properties of a session that revocations look at. */
 export type RevocationSubject = Pick<
   CompiledGrant,
   'sub' | 'jti' | 'group' | 'roles' | 'kid' | 'issuerAlias' | 'issuedAtMs'
 >
 
-/** Most revocations in force at one time; a further one is refused. */
+/** Maximum number of revocations in force. */
 export const MAX_REVOCATIONS = 250_000
 
-/** How FROM and ISSUER name an issuer: its alias, or `default`. */
+/** The name of an issuer in FROM and ISSUER: its alias, or `default`. */
 export function issuerLabel(alias: string | undefined): string {
   return alias ?? 'default'
 }
@@ -82,12 +82,12 @@ export function namesOf(subject: RevocationSubject): readonly (readonly [Identit
   return names
 }
 
-/** Whether a session is of the issuer that FROM names, if there is one. */
+/** Reports whether a session is of the issuer that FROM names, if there is one. */
 export function isFrom(order: RevocationOrder, { issuerAlias }: RevocationSubject): boolean {
   return order.issuer === undefined || order.issuer === issuerLabel(issuerAlias)
 }
 
-/** Whether an order names a token, its `iat` left out. */
+/** Reports whether an order names a token, apart from its `iat`. */
 export function isNamed(order: RevocationOrder, subject: RevocationSubject): boolean {
   const { kind, target } = order
   return (
@@ -96,7 +96,7 @@ export function isNamed(order: RevocationOrder, subject: RevocationSubject): boo
   )
 }
 
-/** Whether a session is one of those that lose a channel (FOR, FROM). */
+/** Reports whether a session is one of those that lose a channel (FOR, FROM). */
 export function isInScope(order: RevocationOrder, subject: RevocationSubject): boolean {
   if (!isFrom(order, subject)) return false
   const { scope } = order
@@ -105,14 +105,13 @@ export function isInScope(order: RevocationOrder, subject: RevocationSubject): b
   return subject[scope.kind] === scope.name
 }
 
-/** Whether a revocation that names a token also covers when it was issued. */
+/** Reports whether a revocation that names a token also covers the time at which it was issued. */
 export function coversIssueTime(order: RevocationOrder, issuedAtMs: number): boolean {
   return order.beforeMs === undefined || issuedAtMs <= order.beforeMs
 }
 
 /**
- * How long a client should wait before a new token can be good, in ms: past BEFORE, counted in the whole seconds in which
- * `iat` is given. Undefined where waiting plays no part.
+ * The time until a new token can be good, in ms: past BEFORE, in the whole seconds of `iat`. Undefined if waiting does not help.
  */
 export function retryAfterMs(
   { beforeMs, hard }: RevocationOrder,
@@ -122,7 +121,7 @@ export function retryAfterMs(
   return Math.max(0, Math.ceil((Math.floor(beforeMs / 1000) + 1) * 1000 - nowMs))
 }
 
-/** What the clients that a revocation hits are told. */
+/** The text for the clients that a revocation hits. */
 export function messageOf({ kind, message }: RevocationOrder): string {
   if (message !== '') return message
   return kind === 'channel' ? 'channel revoked' : 'token revoked'

@@ -1,74 +1,119 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import { RevokedChannels } from './channels.ts'
-import {
-  coversIssueTime,
-  isFrom,
-  namesOf,
-  type Revocation,
-  type RevocationKind,
-} from './revocation.ts'
+import { encodeEntry, RevocationLog, type LogEntry, type LogFiles } from './log.ts'
+import { coversIssueTime, isFrom, MAX_REVOCATIONS, namesOf } from './revocation.ts'
+import type { Revocation, RevocationKind, RevocationOrder } from './revocation.ts'
 
-/** How often records are looked at that have come to their end, in ms. */
+/** Interval at which the table looks for records that have ended, in ms. */
 const LOOK_MS = 1_000
 
 interface Kept {
   readonly record: Revocation
-  /** Monotonic: it is kept until then, however the wall clock was set. */
+  /** Monotonic: the record is kept until then, however the wall clock is set. */
   readonly untilMs: number
 }
 
 /**
- * The revocations in force, found by what they name.
+ * The revocations of this server: in force in memory at once, in the log a moment later.
  *
  * A record ends when both clocks say so: a wall clock that is set forwards and back again must not let a token return.
  */
 export class RevocationTable {
+  /** Revocations of channels, for the overlays of sessions. */
   readonly channels = new RevokedChannels()
+  /** Called once for each record that has ended, when it is no longer in force. */
+  onExpired: (record: Revocation) => void = () => {}
   readonly #clock: Clock
-  readonly #onExpired: (record: Revocation) => void
+  readonly #log: RevocationLog | undefined
   readonly #byId = new Map<number, Kept>()
   readonly #byName = new Map<string, Revocation[]>()
-  /** Records that end, by the second in which they do. */
+  /** Ids of records that end, by the second in which they do. */
   readonly #ends = new Map<number, number[]>()
   #nextEnd = Number.POSITIVE_INFINITY
   #timer: Timer | undefined
+  #nextId = 1
 
-  /** @param onExpired Called once for each record that has ended, when it is no longer in force. */
-  constructor(clock: Clock, onExpired: (record: Revocation) => void) {
+  /**
+   * @param options `path`: the log, an absolute path; without it records live as long as the process. `onDurable`: the log
+   *   cannot be written, or can be again.
+   */
+  constructor(options: {
+    readonly clock: Clock
+    readonly path?: string
+    readonly files?: LogFiles
+    readonly onDurable?: (isDurable: boolean, error?: unknown) => void
+  }) {
+    const { clock, path = '', files, onDurable = () => {} } = options
     this.#clock = clock
-    this.#onExpired = onExpired
+    if (path !== '') {
+      this.#log = new RevocationLog(path, clock, () => this.#encoded(), onDurable, files)
+    }
   }
 
   get size(): number {
     return this.#byId.size
   }
 
-  /** Oldest first. */
+  /** No room is left for another record: {@link MAX_REVOCATIONS}. */
+  get isFull(): boolean {
+    return this.#byId.size >= MAX_REVOCATIONS
+  }
+
+  /** The problem that `/readyz` reports; undefined if there is none. */
+  get problem(): string | undefined {
+    return this.#log?.problem
+  }
+
+  /** The records in force, oldest first. */
   *list(): IterableIterator<Revocation> {
     for (const { record } of this.#byId.values()) yield record
   }
 
-  get(id: number): Revocation | undefined {
-    return this.#byId.get(id)?.record
-  }
-
-  add(record: Revocation): void {
-    const { expiresAtMs } = record
-    const leftMs = expiresAtMs === undefined ? Infinity : expiresAtMs - this.#clock.wallMs()
-    this.#byId.set(record.id, { record, untilMs: this.#clock.monotonicMs() + leftMs })
-    if (record.kind === 'channel') this.channels.add(record)
-    else {
-      const key = nameKey(record.kind, record.target)
-      const known = this.#byName.get(key)
-      if (known) known.push(record)
-      else this.#byName.set(key, [record])
+  /** The revocation that refuses a token, if there is one. */
+  refusing(grant: CompiledGrant): Revocation | undefined {
+    if (this.#byName.size === 0) return undefined
+    for (const [kind, name] of namesOf(grant)) {
+      for (const record of this.#byName.get(nameKey(kind, name)) ?? []) {
+        if (isFrom(record, grant) && coversIssueTime(record, grant.issuedAtMs)) return record
+      }
     }
-    if (expiresAtMs !== undefined) this.#endAt(record.id, Math.ceil(expiresAtMs / 1000))
+    return undefined
   }
 
-  /** @returns The record, if there was one. */
-  delete(id: number): Revocation | undefined {
+  /**
+   * Reads the log.
+   *
+   * @param mustBeWritable Tokens can log in, so a log that cannot be written keeps the server from starting.
+   * @throws RespcastError `ERR_DATA_DIR`: the log cannot be used.
+   */
+  async open(mustBeWritable: boolean): Promise<void> {
+    if (!this.#log) return
+    const entries = await this.#log.read()
+    const inForce = new Map<number, Revocation>()
+    for (const entry of entries) {
+      if (entry.op === 'revoke') inForce.set(entry.record.id, entry.record)
+      else if (entry.op === 'lift') inForce.delete(entry.id)
+      this.#nextId = Math.max(this.#nextId, nextIdOf(entry))
+    }
+    const nowMs = this.#clock.wallMs()
+    for (const record of inForce.values()) {
+      if (record.expiresAtMs === undefined || record.expiresAtMs > nowMs) this.#insert(record)
+    }
+    const isStale = this.size + 1 < entries.length
+    if (mustBeWritable) await this.#log.prepare(isStale)
+  }
+
+  /** Puts a revocation in force. It survives a restart once {@link commit} has settled. */
+  add(order: RevocationOrder, by: string, hit: number): Revocation {
+    const atMs = Math.floor(this.#clock.wallMs())
+    const record: Revocation = { ...order, id: this.#nextId++, by, atMs, hit }
+    this.#insert(record)
+    return record
+  }
+
+  /** Takes a revocation out of force. @returns The record, if there was one. */
+  lift(id: number): Revocation | undefined {
     const record = this.#byId.get(id)?.record
     if (!record) return undefined
     this.#byId.delete(id)
@@ -83,21 +128,33 @@ export class RevocationTable {
     return record
   }
 
-  /** The revocation that refuses a token, if there is one. */
-  refusing(grant: CompiledGrant): Revocation | undefined {
-    if (this.#byName.size === 0) return undefined
-    for (const [kind, name] of namesOf(grant)) {
-      for (const record of this.#byName.get(nameKey(kind, name)) ?? []) {
-        if (isFrom(record, grant) && coversIssueTime(record, grant.issuedAtMs)) return record
-      }
-    }
-    return undefined
+  /**
+   * Waits until a change is on disk. Never rejects.
+   *
+   * @returns False where it could not be written.
+   */
+  async commit(change: Exclude<LogEntry, { readonly op: 'next' }>): Promise<boolean> {
+    return this.#log?.append(encodeEntry(change)) ?? true
   }
 
-  /** Stops looking for records that have ended. */
-  stop(): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
+  /** Stops the timer, and closes the log after the writes that are under way. */
+  async close(): Promise<void> {
+    this.#stop()
+    await this.#log?.close()
+  }
+
+  #insert(record: Revocation): void {
+    const { expiresAtMs } = record
+    const leftMs = expiresAtMs === undefined ? Infinity : expiresAtMs - this.#clock.wallMs()
+    this.#byId.set(record.id, { record, untilMs: this.#clock.monotonicMs() + leftMs })
+    if (record.kind === 'channel') this.channels.add(record)
+    else {
+      const key = nameKey(record.kind, record.target)
+      const known = this.#byName.get(key)
+      if (known) known.push(record)
+      else this.#byName.set(key, [record])
+    }
+    if (expiresAtMs !== undefined) this.#endAt(record.id, Math.ceil(expiresAtMs / 1000))
   }
 
   #endAt(id: number, second: number): void {
@@ -123,11 +180,11 @@ export class RevocationTable {
       this.#ends.set(second, left)
       this.#nextEnd = Math.min(this.#nextEnd, second)
     }
-    if (this.#ends.size === 0) this.stop()
-    for (const record of ended) this.#onExpired(record)
+    if (this.#ends.size === 0) this.#stop()
+    for (const record of ended) this.onExpired(record)
   }
 
-  /** @returns Those that the monotonic clock still holds. */
+  /** Lifts the records whose time is over, and adds them to `ended`. @returns The ids that the monotonic clock still holds. */
   #end(ids: readonly number[], nowMs: number, ended: Revocation[]): number[] {
     const left: number[] = []
     for (const id of ids) {
@@ -137,13 +194,30 @@ export class RevocationTable {
         left.push(id)
         continue
       }
-      this.delete(id)
+      this.lift(id)
       ended.push(kept.record)
     }
     return left
+  }
+
+  #stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  /** Everything in force, encoded: the content of a log that is written anew. */
+  #encoded(): Buffer {
+    const entries = [encodeEntry({ op: 'next', id: this.#nextId })]
+    for (const record of this.list()) entries.push(encodeEntry({ op: 'revoke', record }))
+    return Buffer.concat(entries)
   }
 }
 
 function nameKey(kind: RevocationKind, name: string): string {
   return `${kind}\n${name}`
+}
+
+function nextIdOf(entry: LogEntry): number {
+  if (entry.op === 'next') return entry.id
+  return (entry.op === 'revoke' ? entry.record.id : entry.id) + 1
 }

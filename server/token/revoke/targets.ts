@@ -1,19 +1,13 @@
-import type { Client } from '../../client/client.ts'
+import { Client } from '../../client/client.ts'
 import type { Registry } from '../../pubsub/registry.ts'
-import type { Space } from '../../pubsub/subscriptions.ts'
+import type { Subscriber } from '../../pubsub/subscriber.ts'
 import { compileGlob } from '../../../shared/glob.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
-import { mayOverlap } from './reach.ts'
 import { targetTest } from './channels.ts'
-import {
-  isFrom,
-  isInScope,
-  namesOf,
-  type IdentityKind,
-  type RevocationOrder,
-} from './revocation.ts'
+import { isFrom, isInScope, namesOf } from './revocation.ts'
+import type { IdentityKind, RevocationOrder } from './revocation.ts'
 
-/** Everybody is found without an index. */
+/** `ALL` needs no index. */
 type IndexedKind = Exclude<IdentityKind, 'all'>
 
 /** One client, or several: most subjects and token ids have one session, which then needs no set. */
@@ -22,9 +16,8 @@ type OneOrMore = Client | Set<Client>
 const NOBODY: readonly Client[] = []
 
 /**
- * Live token sessions by everything that a revocation can name them by, so that it costs those that it hits.
- *
- * All that it looks at is fixed for the life of a grant: roles are those that the token asks for.
+ * Index of the live token sessions by every name that a revocation can use, so that a revocation costs only the sessions that
+ * it hits. All of these names are fixed for the life of a grant: roles are those that the token asks for.
  */
 export class SessionIndex {
   readonly #byKind: Readonly<Record<IndexedKind, Map<string, OneOrMore>>> = {
@@ -67,71 +60,86 @@ export class SessionIndex {
   }
 }
 
-/** What {@link findTargets} looks in. */
-export interface TargetSources {
+/** The live token sessions. */
+export interface LiveSessions {
   readonly index: SessionIndex
-  readonly registry: Registry
-  /** All of them. */
-  sessions(): Iterable<Client>
+  clients(): Iterable<Client>
   grantOf(client: Client): CompiledGrant | undefined
 }
 
 /**
  * The live sessions that an order hits: those that it names, whatever their `iat`; for a channel those that hold a
- * subscription by which a matching channel may be received.
+ * subscription through which a matching channel may be received.
  */
-export function findTargets(order: RevocationOrder, sources: TargetSources): Client[] {
-  const { index } = sources
-  if (order.kind === 'channel') return findReached(order, sources)
-  const found: Client[] = []
-  const named = order.kind === 'all' ? sources.sessions() : index.find(order.kind, order.target)
-  for (const client of named) {
-    const grant = sources.grantOf(client)
-    if (grant && isFrom(order, grant)) found.push(client)
+export function findTargets(
+  order: RevocationOrder,
+  sessions: LiveSessions,
+  registry: Registry,
+): Client[] {
+  const { kind, target, scope } = order
+  if (kind !== 'channel') {
+    const named = kind === 'all' ? sessions.clients() : sessions.index.find(kind, target)
+    return [...named].filter((client) => {
+      const grant = sessions.grantOf(client)
+      return grant && isFrom(order, grant)
+    })
   }
-  return found
-}
-
-function findReached(order: RevocationOrder, sources: TargetSources): Client[] {
   if (order.only === 'publish') return []
-  const { index, registry } = sources
-  const { scope, target } = order
+  const reached = scope
+    ? reachedAmong(sessions.index.find(scope.kind, scope.name), target)
+    : reachedOf(registry, target)
   const found = new Set<Client>()
-  const take = (client: Client): void => {
-    const grant = sources.grantOf(client)
+  for (const client of reached) {
+    const grant = sessions.grantOf(client)
     if (grant && isInScope(order, grant)) found.add(client)
-  }
-  if (scope) {
-    for (const client of index.find(scope.kind, scope.name)) {
-      if (isReached(client, target)) take(client)
-    }
-    return [...found]
-  }
-  for (const [space, name] of reachedNames(registry, target)) {
-    // Whoever is subscribed is a client; sessions are told from others by their grant.
-    for (const subscriber of registry.subscribersOf(space, name)) take(subscriber as Client)
   }
   return [...found]
 }
 
-function isReached({ subscriptions }: Client, target: string): boolean {
+/** The clients among `clients` that hold a subscription through which a channel that `target` matches may be received. */
+function* reachedAmong(clients: Iterable<Client>, target: string): IterableIterator<Client> {
+  const glob = compileGlob(target)
   const matches = targetTest(target)
-  for (const name of subscriptions.names('channel').keys()) if (matches(name)) return true
-  for (const name of subscriptions.names('shard').keys()) if (matches(name)) return true
-  for (const name of subscriptions.names('pattern').keys())
-    if (mayOverlap(name, target)) return true
+  // Clients of one scope tend to hold the same patterns.
+  const overlaps = new Map<string, boolean>()
+  const mayOverlap = (pattern: string): boolean => {
+    let overlap = overlaps.get(pattern)
+    if (overlap === undefined) {
+      overlap = compileGlob(pattern).mayOverlap(glob)
+      overlaps.set(pattern, overlap)
+    }
+    return overlap
+  }
+  for (const client of clients) {
+    const { subscriptions } = client
+    const isReached =
+      some(subscriptions.names('channel').keys(), matches) ||
+      some(subscriptions.names('shard').keys(), matches) ||
+      some(subscriptions.names('pattern').keys(), mayOverlap)
+    if (isReached) yield client
+  }
+}
+
+function some(names: Iterable<string>, test: (name: string) => boolean): boolean {
+  for (const name of names) if (test(name)) return true
   return false
 }
 
-/** The names that are subscribed to and by which a channel that `target` matches may be received. */
-function* reachedNames(registry: Registry, target: string): IterableIterator<[Space, string]> {
-  const { isLiteral, literalHead } = compileGlob(target)
+/** All clients that hold such a subscription; one may come several times. */
+function* reachedOf(registry: Registry, target: string): IterableIterator<Client> {
+  const glob = compileGlob(target)
   const matches = targetTest(target)
   for (const space of ['channel', 'shard'] as const) {
-    const names = isLiteral ? [literalHead] : registry.channelNames(space)
-    for (const name of names) if (matches(name)) yield [space, name]
+    const names = glob.isLiteral ? [glob.literalHead] : registry.channelNames(space)
+    for (const name of names) {
+      if (matches(name)) yield* clientsAmong(registry.subscribersOf(space, name))
+    }
   }
-  for (const [pattern] of registry.patternCounts()) {
-    if (mayOverlap(pattern, target)) yield ['pattern', pattern]
+  for (const entry of registry.patterns()) {
+    if (entry.glob.mayOverlap(glob)) yield* clientsAmong(entry.subscribers())
   }
+}
+
+function* clientsAmong(subscribers: Iterable<Subscriber>): IterableIterator<Client> {
+  for (const subscriber of subscribers) if (subscriber instanceof Client) yield subscriber
 }

@@ -10,7 +10,7 @@ import type { TokenAuthenticator } from './authenticator.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import type { TokenRefusal } from '../verify/refusal.ts'
 import type { IssuerTerms } from '../revoke/order.ts'
-import type { RevocationStore } from '../revoke/store.ts'
+import type { RevocationTable } from '../revoke/table.ts'
 import type { Revocation } from '../revoke/revocation.ts'
 
 /** What token sessions need of the rest of the server. */
@@ -27,7 +27,7 @@ export interface TokenSessionParts {
   readonly settings: TokenSessionSettings
   readonly events: TokenSessionEvents
   /** The default forgets with the process. */
-  readonly revocations?: RevocationStore
+  readonly revocations?: RevocationTable
   /** None writes none. */
   readonly audit?: AuditLog
   /** Issuers that are configured now; the default is one with the usual terms. */

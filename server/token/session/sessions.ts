@@ -6,12 +6,10 @@ import { CLOSES, closeWith, type CodedCause } from '../../client/close.ts'
 import { lostSubscriptions, ruleOfSession } from '../../client/lost-subscriptions.ts'
 import { ExpiryWheel, type ExpiryEntry, type ExpiryListener } from './expiry.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
-import { ISSUER_DEFAULTS } from '../verify/issuer.ts'
 import { tokenPushes } from './pushes.ts'
 import { TokenOverlay } from '../revoke/channels.ts'
 import { Enforcement, tell, type LostSubscription } from '../revoke/enforcement.ts'
-import { RevocationService } from '../revoke/service.ts'
-import { RevocationStore } from '../revoke/store.ts'
+import { RevocationTable } from '../revoke/table.ts'
 import { SessionIndex } from '../revoke/targets.ts'
 import type { TokenLogin, TokenSessionParts } from './session-parts.ts'
 import { retryAfterMs, type Revocation } from '../revoke/revocation.ts'
@@ -52,35 +50,20 @@ export class TokenSessions {
   readonly #parts: TokenSessionParts
   readonly #sessions = new Map<Client, Session>()
   readonly #index = new SessionIndex()
-  readonly #enforcement: Enforcement
-  /** What is revoked. */
-  readonly revocations: RevocationStore
-  /** TOKEN REVOKE and the like. */
-  readonly revocation: RevocationService
+  /** The revocations in force. */
+  readonly revocations: RevocationTable
+  /** TOKEN REVOKE and TOKEN UNREVOKE. */
+  readonly revocation: Enforcement
   readonly #wheel: ExpiryWheel
 
   constructor(parts: TokenSessionParts) {
     this.#parts = parts
     this.#wheel = new ExpiryWheel(parts.clock)
-    this.revocations = parts.revocations ?? new RevocationStore({ clock: parts.clock })
-    this.#enforcement = new Enforcement({
-      registry: parts.registry,
-      catalog: parts.catalog,
-      revocation: () => parts.settings.revocation,
-    })
-    this.revocation = new RevocationService({
-      clock: parts.clock,
-      store: this.revocations,
-      sources: {
-        index: this.#index,
-        registry: parts.registry,
-        sessions: () => this.#sessions.keys(),
-        grantOf: (client) => this.grantOf(client),
-      },
-      enforcement: this.#enforcement,
-      issuers: parts.issuers ?? (() => [ISSUER_DEFAULTS]),
-      audit: parts.audit,
-      onAuditFailure: (error) => parts.events.auditFailed?.(error),
+    this.revocations = parts.revocations ?? new RevocationTable({ clock: parts.clock })
+    this.revocation = new Enforcement(parts, this.revocations, {
+      index: this.#index,
+      clients: () => this.#sessions.keys(),
+      grantOf: (client) => this.grantOf(client),
     })
     parts.clients.onClosed((client) => this.end(client))
   }
@@ -196,7 +179,7 @@ export class TokenSessions {
     this.#parts.events.accepted(client, grant)
     const rule = ruleOfSession(client, this.#parts.catalog)
     const lost = lostSubscriptions(client, rule).map((subscription) =>
-      this.#enforcement.unsubscribe(client, subscription),
+      this.revocation.unsubscribe(client, subscription),
     )
     if (client.isWebSocket) {
       tell(client, tokenPushes.accepted(grant.userName, grant.expiresAtMs - clock.wallMs()))
@@ -271,7 +254,7 @@ export class TokenSessions {
     if (grant === session.grant && !always) return
     session.grant = grant
     this.#enforce(client, grant)
-    this.#enforcement.dropLost(client, CHANGED)
+    this.revocation.dropLost(client, CHANGED)
   }
 
   #ceilingChanged(name: string, before: User | undefined, after: User | undefined): void {
@@ -284,7 +267,7 @@ export class TokenSessions {
         continue
       }
       this.#enforce(client, session.grant)
-      this.#enforcement.dropLost(client, CHANGED)
+      this.revocation.dropLost(client, CHANGED)
     }
   }
 

@@ -84,6 +84,34 @@ describe('the literal head is what every match starts with', () => {
   })
 })
 
+describe('two globs may overlap', () => {
+  test.each([
+    ['room:*', 'room:7', true],
+    ['room:*', 'hall:*', false],
+    ['*', 'secret:*', true],
+    ['*:a', '*:b', false],
+    ['a*b', 'a*c', false],
+    ['a?c', 'abc', true],
+    ['a?c', 'ac', false],
+    ['user:*:inbox', 'user:42:*', true],
+    ['\\*', 'x', false],
+    ['*foo*', '*bar*', true],
+    // A class of one byte is that byte; one of several counts as any.
+    ['[a]', 'b', false],
+    ['[ab]', 'c', true],
+    ['[^a]', 'a', true],
+    ['[a-]b', 'x', true],
+  ])('%s and %s: %s', (one, other, expected) => {
+    expect(compileGlob(one).mayOverlap(compileGlob(other))).toBe(expected)
+    expect(compileGlob(other).mayOverlap(compileGlob(one))).toBe(expected)
+  })
+
+  test('takes no time to speak of for long patterns', () => {
+    const long = compileGlob(`${'*a'.repeat(512)}*`)
+    expect(long.mayOverlap(compileGlob(`${'*b'.repeat(512)}*`))).toBe(true)
+  })
+})
+
 describe('an escaped text', () => {
   test.each([
     ['news', 'news'],

@@ -7,7 +7,7 @@ import { TokenExplainer } from '../../../../server/token/explain/explain.ts'
 import type { ClaimsFormat } from '../../../../server/token/verify/issuer.ts'
 import { TokenOverlay } from '../../../../server/token/revoke/channels.ts'
 import type { RevocationOrder } from '../../../../server/token/revoke/revocation.ts'
-import { RevocationStore } from '../../../../server/token/revoke/store.ts'
+import { RevocationTable } from '../../../../server/token/revoke/table.ts'
 import type { AuthenticatorParts } from '../../../../server/token/session/authenticator.ts'
 import {
   NOW,
@@ -44,7 +44,7 @@ const CHANNEL_ORDER: RevocationOrder = {
 
 function explaining(changes: Partial<AuthenticatorParts> = {}) {
   const tested = testAuthenticator(changes)
-  const revocations = new RevocationStore({ clock: tested.clock })
+  const revocations = new RevocationTable({ clock: tested.clock })
   const explainer = new TokenExplainer({
     authenticator: tested.authenticator,
     findUser: (name) => tested.roles.get(name),

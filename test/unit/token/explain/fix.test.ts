@@ -10,7 +10,7 @@ import {
 import type { User } from '../../../../server/acl/user.ts'
 import { TokenExplainer } from '../../../../server/token/explain/explain.ts'
 import { TokenOverlay } from '../../../../server/token/revoke/channels.ts'
-import { RevocationStore } from '../../../../server/token/revoke/store.ts'
+import { RevocationTable } from '../../../../server/token/revoke/table.ts'
 import { CATALOG, testAuthenticator, tokenFor, userOf } from '../../../support/tokens.ts'
 import { question } from '../support/ten-tokens.ts'
 
@@ -95,7 +95,7 @@ test('an explanation agrees with the check, and its fixes, carried out one by on
   await fc.assert(
     fc.asyncProperty(claims, rules, ceiling, command, async (asked, role, bound, line) => {
       const { authenticator, roles: users, clock } = testAuthenticator()
-      const revocations = new RevocationStore({ clock })
+      const revocations = new RevocationTable({ clock })
       const explainer = new TokenExplainer({
         authenticator,
         findUser: (userName) => users.get(userName),

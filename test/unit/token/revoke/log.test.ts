@@ -11,20 +11,20 @@ import * as nodeFiles from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { RevocationStore } from '../../../../server/token/revoke/store.ts'
+import { RevocationTable } from '../../../../server/token/revoke/table.ts'
 import type { RevocationOrder } from '../../../../server/token/revoke/revocation.ts'
-import { TokenLogFile, type LogFiles } from '../../../../server/token/revoke/log-file.ts'
 import {
   decodeLog,
   encodeEntry,
   LOG_HEADER,
   type LogEntry,
+  type LogFiles,
 } from '../../../../server/token/revoke/log.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 let folder: string
 let path: string
-const stores: RevocationStore[] = []
+const tables: RevocationTable[] = []
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'respcast-log-'))
@@ -32,7 +32,7 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close()
+  for (const table of tables.splice(0)) await table.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -56,35 +56,36 @@ const clock = new FakeClock()
 /** Told of every change between durable and not. */
 let states: boolean[] = []
 
-function newStore(files?: LogFiles): RevocationStore {
+function newTable(files?: LogFiles): RevocationTable {
   states = []
-  const store = new RevocationStore({
+  const table = new RevocationTable({
     clock,
-    log: (live) => new TokenLogFile({ path, live, ...(files ? { files } : {}) }),
+    path,
+    ...(files ? { files } : {}),
     onDurable: (isDurable) => states.push(isDurable),
   })
-  stores.push(store)
-  return store
+  tables.push(table)
+  return table
 }
 
-async function opened(files?: LogFiles): Promise<RevocationStore> {
-  const store = newStore(files)
-  await store.open(true)
-  return store
+async function opened(files?: LogFiles): Promise<RevocationTable> {
+  const table = newTable(files)
+  await table.open(true)
+  return table
 }
 
-async function revoke(store: RevocationStore, target: string, changes?: Partial<RevocationOrder>) {
-  const record = store.add(order(target, changes), 'admin', 0)
-  return store.commit({ op: 'revoke', record })
+async function revoke(table: RevocationTable, target: string, changes?: Partial<RevocationOrder>) {
+  const record = table.add(order(target, changes), 'admin', 0)
+  return table.commit({ op: 'revoke', record })
 }
 
-const targets = (store: RevocationStore): string[] => [...store.list()].map(({ target }) => target)
+const targets = (table: RevocationTable): string[] => [...table.list()].map(({ target }) => target)
 
 /** What a server that starts now has in force. */
 async function recovered(): Promise<string[]> {
-  const store = await opened()
-  const found = targets(store)
-  await store.close()
+  const table = await opened()
+  const found = targets(table)
+  await table.close()
   return found
 }
 
@@ -163,10 +164,10 @@ describe('A log that was cut off or damaged', () => {
   test('is written anew at start, so that the next record follows a whole one', async () => {
     for (let cut = lastAt; cut < whole.length; cut++) {
       writeFileSync(path, whole.subarray(0, cut))
-      const store = await opened()
-      expect(targets(store)).toEqual(['first'])
-      expect(await revoke(store, 'next')).toBe(true)
-      await store.close()
+      const table = await opened()
+      expect(targets(table)).toEqual(['first'])
+      expect(await revoke(table, 'next')).toBe(true)
+      await table.close()
       expect(await recovered()).toEqual(['first', 'next'])
     }
   })
@@ -175,10 +176,10 @@ describe('A log that was cut off or damaged', () => {
     writeFileSync(path, whole)
     writeFileSync(`${path}.tmp`, 'half a log')
     clock.advance(1)
-    const store = await opened()
-    store.lift(1)
-    expect(await store.commit({ op: 'lift', id: 1 })).toBe(true)
-    await store.close()
+    const table = await opened()
+    table.lift(1)
+    expect(await table.commit({ op: 'lift', id: 1 })).toBe(true)
+    await table.close()
     expect(await recovered()).toEqual(['last'])
     expect(readdirSync(folder)).toEqual(['token.log'])
   })
@@ -192,32 +193,32 @@ describe('A log that was cut off or damaged', () => {
 
 describe('The log file', () => {
   test('holds what was revoked and lifted, in order, and ids are not given out twice', async () => {
-    const store = await opened()
-    await revoke(store, 'a')
-    await revoke(store, 'b')
-    store.lift(2)
-    expect(await store.commit({ op: 'lift', id: 2 })).toBe(true)
-    await store.close()
+    const table = await opened()
+    await revoke(table, 'a')
+    await revoke(table, 'b')
+    table.lift(2)
+    expect(await table.commit({ op: 'lift', id: 2 })).toBe(true)
+    await table.close()
     const again = await opened()
     expect(targets(again)).toEqual(['a'])
     expect(again.add(order('c'), 'admin', 0).id).toBe(3)
   })
 
   test('keeps the next id when it is written anew', async () => {
-    const store = await opened()
-    await revoke(store, 'a')
-    store.lift(1)
-    await store.commit({ op: 'lift', id: 1 })
-    await store.close()
+    const table = await opened()
+    await revoke(table, 'a')
+    table.lift(1)
+    await table.commit({ op: 'lift', id: 1 })
+    await table.close()
     expect(await recovered()).toEqual([])
     expect((await opened()).add(order('b'), 'admin', 0).id).toBe(2)
   })
 
   test('leaves out what has ended, at start', async () => {
-    const store = await opened()
-    await revoke(store, 'a', { expiresAtMs: clock.wallMs() + 1_000 })
-    await revoke(store, 'b')
-    await store.close()
+    const table = await opened()
+    await revoke(table, 'a', { expiresAtMs: clock.wallMs() + 1_000 })
+    await revoke(table, 'b')
+    await table.close()
     const before = statSync(path).size
     clock.advance(2_000)
     expect(await recovered()).toEqual(['b'])
@@ -225,18 +226,18 @@ describe('The log file', () => {
   })
 
   test('is written anew once it has grown past its limit, by what is in force', async () => {
-    const store = await opened()
+    const table = await opened()
     const message = 'x'.repeat(1_000)
     for (let i = 0; i < 1_100; i++) {
-      const record = store.add(order('a', { message }), 'admin', 0)
-      store.lift(record.id)
+      const record = table.add(order('a', { message }), 'admin', 0)
+      table.lift(record.id)
       await Promise.all([
-        store.commit({ op: 'revoke', record }),
-        store.commit({ op: 'lift', id: record.id }),
+        table.commit({ op: 'revoke', record }),
+        table.commit({ op: 'lift', id: record.id }),
       ])
     }
-    await revoke(store, 'kept')
-    await store.close()
+    await revoke(table, 'kept')
+    await table.close()
     expect(statSync(path).size).toBeLessThan(1_048_576)
     expect(await recovered()).toEqual(['kept'])
     expect(readdirSync(folder)).toEqual(['token.log'])
@@ -244,18 +245,18 @@ describe('The log file', () => {
 
   test('shares one fsync among records that come together', async () => {
     let syncs = 0
-    const store = await opened(broken({ sync: () => void syncs++ }))
+    const table = await opened(broken({ sync: () => void syncs++ }))
     syncs = 0
-    const done = await Promise.all(Array.from({ length: 50 }, (_, i) => revoke(store, `s${i}`)))
+    const done = await Promise.all(Array.from({ length: 50 }, (_, i) => revoke(table, `s${i}`)))
     expect(done.every(Boolean)).toBe(true)
     expect(syncs).toBeLessThanOrEqual(2)
-    await store.close()
+    await table.close()
     expect(await recovered()).toHaveLength(50)
   })
 
   test('is read and not made where no token can log in', async () => {
-    const store = newStore()
-    await store.open(false)
+    const table = newTable()
+    await table.open(false)
     expect(readdirSync(folder)).toEqual([])
   })
 
@@ -294,7 +295,7 @@ function broken(hooks: { sync?: () => void; write?: () => void }): LogFiles {
 describe('A disk that fails', () => {
   test('at fsync leaves the revocation in force, and says that it is not durable', async () => {
     let fails = false
-    const store = await opened(
+    const table = await opened(
       broken({
         sync: () => {
           if (fails) throw new Error('EIO')
@@ -302,54 +303,54 @@ describe('A disk that fails', () => {
       }),
     )
     fails = true
-    expect(await revoke(store, 'a')).toBe(false)
-    expect(targets(store)).toEqual(['a'])
-    expect(store.problem).toBe(
+    expect(await revoke(table, 'a')).toBe(false)
+    expect(targets(table)).toEqual(['a'])
+    expect(table.problem).toBe(
       'revocations are in force but not durable: token-log-file cannot be written',
     )
     expect(states).toEqual([false])
     fails = false
     clock.advance(5_000)
-    await expect.poll(() => store.problem).toBe(undefined)
+    await expect.poll(() => table.problem).toBe(undefined)
     expect(states).toEqual([false, true])
-    await store.close()
+    await table.close()
     expect(await recovered()).toEqual(['a'])
   })
 
   test('is not believed after a failure: the next write is the whole log in a new file', async () => {
     let fails = false
-    const store = await opened(
+    const table = await opened(
       broken({
         write: () => {
           if (fails) throw new Error('ENOSPC')
         },
       }),
     )
-    await revoke(store, 'a')
+    await revoke(table, 'a')
     fails = true
-    expect(await revoke(store, 'b')).toBe(false)
+    expect(await revoke(table, 'b')).toBe(false)
     fails = false
     const inode = statSync(path).ino
-    expect(await revoke(store, 'c')).toBe(true)
+    expect(await revoke(table, 'c')).toBe(true)
     expect(statSync(path).ino).not.toBe(inode)
-    await store.close()
+    await table.close()
     expect(await recovered()).toEqual(['a', 'b', 'c'])
   })
 
   test('that loses the file gets it again with everything in force', async () => {
-    const store = await opened()
-    await revoke(store, 'a')
+    const table = await opened()
+    await revoke(table, 'a')
     rmSync(path)
-    expect(await revoke(store, 'b')).toBe(true)
-    await store.close()
+    expect(await revoke(table, 'b')).toBe(true)
+    await table.close()
     expect(await recovered()).toEqual(['a', 'b'])
   })
 
   test('cannot be written while its folder is gone', async () => {
-    const store = await opened()
+    const table = await opened()
     renameSync(folder, `${folder}-away`)
     rmSync(`${folder}-away`, { recursive: true })
-    expect(await revoke(store, 'b')).toBe(false)
-    expect(store.problem).toBeDefined()
+    expect(await revoke(table, 'b')).toBe(false)
+    expect(table.problem).toBeDefined()
   })
 })

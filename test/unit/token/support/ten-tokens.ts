@@ -2,7 +2,7 @@ import { explanationText } from '../../../../server/cli/token-explain.ts'
 import { ArgumentList } from '../../../../server/resp/request.ts'
 import { TokenExplainer } from '../../../../server/token/explain/explain.ts'
 import type { Question } from '../../../../server/token/explain/fix.ts'
-import { RevocationStore } from '../../../../server/token/revoke/store.ts'
+import { RevocationTable } from '../../../../server/token/revoke/table.ts'
 import {
   CATALOG,
   compact,
@@ -34,7 +34,7 @@ export function question(line: string): Question {
 /** An explainer over the issuers, roles and ceilings that the page describes. */
 export function pageExplainer(): {
   readonly explainer: TokenExplainer
-  readonly revocations: RevocationStore
+  readonly revocations: RevocationTable
   readonly tested: ReturnType<typeof testAuthenticator>
 } {
   const tested = testAuthenticator({
@@ -52,7 +52,7 @@ export function pageExplainer(): {
     ),
   )
   tested.roles.set('partners', userOf('partners', 'on +@all &shop:* &news:*'))
-  const revocations = new RevocationStore({ clock: tested.clock })
+  const revocations = new RevocationTable({ clock: tested.clock })
   const findUser = (name: string) => tested.roles.get(name)
   const explainer = new TokenExplainer({
     authenticator: tested.authenticator,
