@@ -1,9 +1,9 @@
 import type { Identity } from '../acl/authorize.ts'
 import type { Timer } from '../clock.ts'
+import type { Transaction } from '../command/transaction.ts'
 import type { Overlay, Subscriber } from '../pubsub/subscriber.ts'
 import { Subscriptions } from '../pubsub/subscriptions.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
-import type { Request } from '../resp/request.ts'
 import { CLOSES, type CloseCause } from './close.ts'
 import { OutputLimiter, type ClientLimits, type LimitClass } from './limits.ts'
 import type { Flusher } from '../delivery/flusher.ts'
@@ -13,21 +13,6 @@ import type { Tracking } from './tracking.ts'
 
 /** How a client is connected. */
 export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket'
-
-/** A command waiting for EXEC. */
-export interface QueuedCommand<Spec> {
-  readonly spec: Spec
-  readonly request: Request
-}
-
-/** The commands between MULTI and EXEC. */
-export interface Transaction<Spec> {
-  readonly queue: QueuedCommand<Spec>[]
-  /** Bytes of the arguments in the queue. */
-  bytes: number
-  /** A command was refused: EXEC will fail. */
-  dirty: boolean
-}
 
 /** Of which connection, from where. */
 export interface ClientOrigin {
@@ -79,7 +64,7 @@ export class Client implements Subscriber {
   libraryVersion = ''
   database = 0
   replyMode: ReplyMode = 'on'
-  transaction: Transaction<unknown> | undefined
+  transaction: Transaction | undefined
   overlay: Overlay | undefined
   /** Full name of the last command. */
   lastCommand = ''

@@ -1,37 +1,57 @@
-import { ACL_COMMANDS } from './acl/acl.ts'
-import { CLIENT_COMMANDS } from './client/client.ts'
-import { CLUSTER_COMMANDS } from './cluster/cluster.ts'
+import { acl } from './acl/acl.ts'
+import { client } from './client/client.ts'
+import { cluster, CLUSTER_MODES } from './cluster/cluster.ts'
 import { CONNECTION_COMMANDS } from './connection/connection.ts'
-import { INTROSPECTION_COMMANDS } from './server/introspection.ts'
-import { LATENCY_COMMANDS } from './diagnostics/latency.ts'
-import { MEMORY_COMMANDS } from './server/memory.ts'
-import { MISC_COMMANDS } from './server/misc.ts'
-import { MONITOR_COMMANDS } from './diagnostics/monitor-command.ts'
+import { latency } from './diagnostics/latency.ts'
+import { monitor } from './diagnostics/monitor.ts'
+import { slowlog } from './diagnostics/slowlog.ts'
 import { PUBSUB_COMMANDS } from './pubsub/pubsub.ts'
-import { RESPCAST_COMMANDS } from './server/respcast.ts'
+import { command } from './server/command.ts'
+import { config } from './server/config.ts'
+import { info } from './server/info.ts'
+import { memory } from './server/memory.ts'
+import { REPLICATION_COMMANDS } from './server/replication.ts'
+import { respcast } from './server/respcast.ts'
 import { SERVER_COMMANDS } from './server/server.ts'
-import { SLOWLOG_COMMANDS } from './diagnostics/slowlog-commands.ts'
-import type { CommandSpec } from './spec.ts'
-import { TOKEN_EXPLAIN_COMMANDS } from './token/explain.ts'
-import { TOKEN_COMMANDS } from './token/token.ts'
+import { specsOf, type CommandSpec } from './spec.ts'
+import { token } from './token/token.ts'
 import { TRANSACTION_COMMANDS } from './transaction.ts'
 
-/** Every command this server has. */
-export const ALL_COMMANDS: readonly CommandSpec[] = [
+const { time, dbsize, flushall, flushdb, lastsave, shutdown, lolwut, module, debug } =
+  SERVER_COMMANDS
+const { role, wait, waitaof, replicaof, slaveof, failover } = REPLICATION_COMMANDS
+
+/** Every command of this server, in the order in which COMMAND lists them. */
+export const ALL_COMMANDS: readonly CommandSpec[] = specsOf({
   ...PUBSUB_COMMANDS,
   ...CONNECTION_COMMANDS,
-  ...CLIENT_COMMANDS,
+  client,
   ...TRANSACTION_COMMANDS,
-  ...ACL_COMMANDS,
-  ...SERVER_COMMANDS,
-  ...INTROSPECTION_COMMANDS,
-  ...MONITOR_COMMANDS,
-  ...SLOWLOG_COMMANDS,
-  ...LATENCY_COMMANDS,
-  ...MEMORY_COMMANDS,
-  ...CLUSTER_COMMANDS,
-  ...MISC_COMMANDS,
-  ...TOKEN_COMMANDS,
-  ...TOKEN_EXPLAIN_COMMANDS,
-  ...RESPCAST_COMMANDS,
-]
+  acl,
+  info,
+  config,
+  time,
+  role,
+  dbsize,
+  flushall,
+  flushdb,
+  lastsave,
+  shutdown,
+  wait,
+  command,
+  monitor,
+  slowlog,
+  latency,
+  memory,
+  cluster,
+  ...CLUSTER_MODES,
+  lolwut,
+  waitaof,
+  module,
+  debug,
+  replicaof,
+  slaveof,
+  failover,
+  token,
+  respcast,
+})

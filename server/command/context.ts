@@ -5,18 +5,19 @@ import type { ClientTable } from '../client/clients.ts'
 import type { Clock } from '../clock.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
+import type { Request } from '../resp/request.ts'
 import type { AuditLog } from '../token/revoke/audit.ts'
 import type { TokenExplainer } from '../token/explain/explain.ts'
 import type { TokenSessions } from '../token/session/sessions.ts'
 import type { Backplane } from '../upstream/backplane.ts'
 import type { ClusterView } from './cluster/view.ts'
 import type { Counters } from './counters.ts'
-import type { LatencyMonitor } from './diagnostics/latency-monitor.ts'
+import type { LatencyMonitor } from './diagnostics/latency.ts'
 import type { LoadSampler } from './server/load-sampler.ts'
 import type { MonitorFeed } from './diagnostics/monitor.ts'
-import type { Pause } from './pause.ts'
-import type { SlowLog } from './diagnostics/slow-log.ts'
-import type { CommandTable } from './table.ts'
+import type { Pause } from './client/pause.ts'
+import type { SlowLog } from './diagnostics/slowlog.ts'
+import type { Command, CommandTable } from './table.ts'
 
 /** What a handler works with: the client that sent the command, where its reply goes, and the server. */
 export interface CommandContext {
@@ -27,8 +28,8 @@ export interface CommandContext {
   readonly inTransaction: boolean
   /** Set by those whose reply is a push, which CLIENT REPLY does not silence. */
   repliedByPush: boolean
-  /** Executes the commands of a transaction. */
-  readonly runQueued: (command: unknown, request: unknown) => void
+  /** Executes one command of a transaction. */
+  readonly runQueued: (command: Command, request: Request) => void
 }
 
 /** CONFIG, as commands see it. */

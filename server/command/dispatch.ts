@@ -14,12 +14,25 @@ import {
   unknownCommand,
   unknownSubcommand,
 } from './error-texts.ts'
-import type { Command, Completion } from './spec.ts'
+import type { Completion } from './spec.ts'
+import type { Command } from './table.ts'
+import { enqueue } from './transaction.ts'
 
-/** The context that all commands share: one command runs at a time. */
-interface MutableContext extends CommandContext {
-  client: Client
-  inTransaction: boolean
+/** The context that all commands share, since one command runs at a time. */
+class SharedContext implements CommandContext {
+  /** Set before each use. */
+  client!: Client
+  readonly reply: ReplyWriter
+  readonly server: Services
+  inTransaction = false
+  repliedByPush = false
+  readonly runQueued: CommandContext['runQueued']
+
+  constructor(reply: ReplyWriter, server: Services, runQueued: CommandContext['runQueued']) {
+    this.reply = reply
+    this.server = server
+    this.runQueued = runQueued
+  }
 }
 
 /**
@@ -29,22 +42,16 @@ interface MutableContext extends CommandContext {
 export class Dispatcher {
   readonly #services: Services
   readonly #reply: ReplyWriter
-  readonly #context: MutableContext
+  readonly #context: SharedContext
   /** Where the time of the next command begins, in monotonic milliseconds. */
   #markMs = 0
 
   constructor(services: Services) {
     this.#services = services
     this.#reply = new ReplyWriter((code) => services.counters.countError(code))
-    this.#context = {
-      // Set before each use; there is no command before the first client.
-      client: undefined as unknown as Client,
-      reply: this.#reply,
-      server: services,
-      inTransaction: false,
-      repliedByPush: false,
-      runQueued: (command, request) => this.#runQueued(command as Command, request as Request),
-    }
+    this.#context = new SharedContext(this.#reply, services, (command, request) =>
+      this.#runQueued(command, request),
+    )
   }
 
   /**
@@ -129,11 +136,7 @@ export class Dispatcher {
         this.#reject(client, command, refused)
         return undefined
       }
-      if (!transaction.dirty) {
-        const own = request.detach()
-        transaction.queue.push({ spec: command, request: own })
-        for (let i = 0; i < own.count; i++) transaction.bytes += own.length(i)
-      }
+      enqueue(transaction, command, request)
       this.#reply.simple('QUEUED')
       return undefined
     }

@@ -1,4 +1,4 @@
-import type { CatalogEntry, ChannelUse, KeyUse } from '../acl/catalog.ts'
+import type { ChannelUse, KeyUse } from '../acl/catalog.ts'
 import type { Category } from '../acl/categories.ts'
 import type { Request } from '../resp/request.ts'
 import type { CommandContext } from './context.ts'
@@ -51,96 +51,79 @@ export type Completion = (context: CommandContext) => void | Promise<Completion>
  */
 export type Handler = (context: CommandContext, request: Request) => void | Promise<Completion>
 
-/** Where arguments of one kind stand; negative counts from the end, -1 being the last argument. */
+/** Positions of arguments of one kind; negative counts from the end, -1 being the last argument. */
 export interface Positions {
   readonly first: number
   readonly last: number
   readonly step: number
 }
 
-/** A command as data. Its full name for a subcommand is `container|subcommand`. */
-export interface CommandSpec {
-  readonly name: string
-  /** Number of arguments with the name included; negative: at least so many. */
+/** Tips for cluster clients, as COMMAND INFO reports them. */
+export type CommandTip =
+  | 'nondeterministic_output'
+  | 'nondeterministic_output_order'
+  | 'request_policy:all_nodes'
+  | 'request_policy:all_shards'
+  | 'response_policy:agg_min'
+  | 'response_policy:agg_sum'
+  | 'response_policy:all_succeeded'
+  | 'response_policy:special'
+
+/** One form of a subcommand that has several: its arguments, and the lines of HELP about it. */
+export type SyntaxForm = readonly [syntax: string, ...help: string[]]
+
+/** Everything about a command but its name, which is its key in the family's record. */
+export interface CommandData {
+  /** Number of arguments with the name included; negative: at least that many. */
   readonly arity: number
   readonly flags: readonly CommandFlag[]
   readonly categories: readonly Category[]
   readonly group: CommandGroup
-  /** Version of Redis (or of Respcast) that had it first. */
+  /** First version of Redis (or of Respcast) that had it. */
   readonly since: string
-  /** One sentence for COMMAND DOCS. */
+  /** One sentence for COMMAND DOCS; HELP shows it too, unless `help` says more. */
   readonly summary: string
   /** For COMMAND DOCS, in O notation. */
   readonly complexity?: string
-  /** Which arguments are channels; what the ACL checks. */
+  /** The arguments after the name. */
+  readonly syntax: string | readonly SyntaxForm[]
+  /** The lines of HELP about a subcommand, in place of its summary; none: HELP does not list it. */
+  readonly help?: readonly string[]
+  /** In the order of Redis 8.0. */
+  readonly tips?: readonly CommandTip[]
+  /** Arguments that are channels: what the ACL checks. */
   readonly channels?: ChannelUse
   readonly keys?: KeyUse
-  /** Shard channels, which a cluster routes like keys though they are none. */
+  /** Shard channels, which a cluster routes like keys. */
   readonly shardChannels?: Positions
-  /** Held by a pause of writes although it writes no key: it would be told to replicas. */
+  /** Arguments that MONITOR and the slow log redact: all from a position on, or those for which it holds. */
+  readonly secret?: number | ((request: Request, index: number) => boolean)
+  /** A pause of writes holds it although it writes no key: Redis would tell its replicas. */
   readonly mayReplicate?: boolean
   /** A RESP2 client with subscriptions may still send it. */
   readonly whileSubscribed?: boolean
   /** Inside MULTI it runs at once instead of being queued. */
   readonly notQueued?: boolean
-  /** The error line with which it is refused inside MULTI, if it cannot wait for EXEC. */
+  /** Returns the error line with which it is refused inside MULTI, if it cannot wait for EXEC. */
   readonly refuseInMulti?: (context: CommandContext, request: Request) => string | undefined
-  /** Whether an argument is a secret, or names one: shown nowhere. */
-  readonly isSecret?: (request: Request, index: number) => boolean
-  /** Absent for a container. */
+  /** Absent for a container that does nothing by itself. */
   readonly handler?: Handler
+  /** By name; each has all its fields itself, so that nothing is inherited. */
+  readonly subcommands?: CommandRecord
 }
 
-/** A command in the table, with what is counted of it (INFO commandstats). */
-export class Command {
-  readonly spec: CommandSpec
-  readonly acl: CatalogEntry
-  readonly container: Command | undefined
-  readonly subcommands = new Map<string, Command>()
-  readonly noAuth: boolean
-  readonly noMulti: boolean
-  /** A pause of writes holds it. */
-  readonly replicates: boolean
-  /** It reads or changes data, or would be told to replicas: what a client in MONITOR may not do. */
-  readonly touchesData: boolean
-  /** The arguments by which a cluster routes it. */
-  readonly slots: Positions | undefined
-  calls = 0
-  /** Time spent on it, from the end of what the server did before. */
-  microseconds = 0
-  /** Calls by time: index n counts those of less than 2^n microseconds and at least half of that. */
-  readonly histogram = new Float64Array(33)
-  rejectedCalls = 0
-  failedCalls = 0
+/** Commands by name. */
+export type CommandRecord = Readonly<Record<string, CommandData>>
 
-  constructor(spec: CommandSpec, acl: CatalogEntry, container: Command | undefined) {
-    this.spec = spec
-    this.acl = acl
-    this.container = container
-    this.noAuth = spec.flags.includes('no_auth')
-    this.noMulti = spec.flags.includes('no_multi')
-    this.replicates = spec.mayReplicate === true || spec.flags.includes('write')
-    this.touchesData = this.replicates || spec.flags.includes('readonly')
-    this.slots = spec.shardChannels ?? spec.keys
-  }
+/** A command as data. A subcommand's name is `container|subcommand`. */
+export interface CommandSpec extends Omit<CommandData, 'subcommands'> {
+  readonly name: string
+}
 
-  /** Counts the time of one call. @param tracked In the histogram too (`latency-tracking`). */
-  addTime(microseconds: number, tracked = true): void {
-    this.microseconds += microseconds
-    if (!tracked) return
-    const slot = 32 - Math.clz32(microseconds)
-    this.histogram[slot] = (this.histogram[slot] as number) + 1
-  }
-
-  /** CONFIG RESETSTAT. */
-  resetStatistics(): void {
-    this.calls = this.microseconds = this.rejectedCalls = this.failedCalls = 0
-    this.histogram.fill(0)
-  }
-
-  /** Whether `count` arguments, the name included, are right. */
-  accepts(count: number): boolean {
-    const { arity } = this.spec
-    return arity >= 0 ? count === arity : count >= -arity
-  }
+/** Lists commands in the order of the record, each container followed by its subcommands. */
+export function specsOf(commands: CommandRecord): CommandSpec[] {
+  return Object.entries(commands).flatMap(([name, { subcommands = {}, ...spec }]) => [
+    { ...spec, name },
+    ...specsOf(subcommands).map((sub) => ({ ...sub, name: `${name}|${sub.name}` })),
+  ])
 }

@@ -1,16 +1,77 @@
 import { CommandCatalog, withKnownCommands, type CatalogEntry } from '../acl/catalog.ts'
 import type { Request } from '../resp/request.ts'
-import { Command, type CommandSpec } from './spec.ts'
+import type { CommandSpec, Positions } from './spec.ts'
 
-/** Spellings of command names that are remembered, so that the usual ones cost one look-up. */
-const REMEMBERED_SPELLINGS = 1_024
+/** Most spellings of command names that are cached, so that the usual ones cost one look-up. */
+const CACHED_SPELLINGS = 1_024
 
-/** No command has a longer name, in bytes: an argument may be too long to be looked up, even for a string. */
+/** Longest name that is looked up, in bytes: an argument may be too long for a string. */
 const LONGEST_NAME = 1_024
 
-/** All commands this server has, by name. */
+/** A command in the table, with its statistics. */
+export class Command {
+  readonly spec: CommandSpec
+  readonly acl: CatalogEntry
+  readonly container: Command | undefined
+  readonly subcommands = new Map<string, Command>()
+  readonly noAuth: boolean
+  readonly noMulti: boolean
+  /** A pause of writes holds it. */
+  readonly replicates: boolean
+  /** It reads or changes data, which a client in MONITOR may not do. */
+  readonly touchesData: boolean
+  /** Arguments by which a cluster routes it. */
+  readonly slots: Positions | undefined
+  calls = 0
+  /** Time spent on it. */
+  microseconds = 0
+  /** Calls by duration: index n counts those from 2^(n-1) to less than 2^n microseconds. */
+  readonly histogram = new Float64Array(33)
+  rejectedCalls = 0
+  failedCalls = 0
+
+  constructor(spec: CommandSpec, acl: CatalogEntry, container: Command | undefined) {
+    this.spec = spec
+    this.acl = acl
+    this.container = container
+    this.noAuth = spec.flags.includes('no_auth')
+    this.noMulti = spec.flags.includes('no_multi')
+    this.replicates = spec.mayReplicate === true || spec.flags.includes('write')
+    this.touchesData = this.replicates || spec.flags.includes('readonly')
+    this.slots = spec.shardChannels ?? spec.keys
+  }
+
+  /** Counts the time of one call. @param tracked In the histogram too (`latency-tracking`). */
+  addTime(microseconds: number, tracked = true): void {
+    this.microseconds += microseconds
+    if (!tracked) return
+    const slot = 32 - Math.clz32(microseconds)
+    this.histogram[slot] = (this.histogram[slot] as number) + 1
+  }
+
+  /** CONFIG RESETSTAT. */
+  resetStatistics(): void {
+    this.calls = this.microseconds = this.rejectedCalls = this.failedCalls = 0
+    this.histogram.fill(0)
+  }
+
+  /** Reports whether the arity allows `count` arguments, the name included. */
+  accepts(count: number): boolean {
+    const { arity } = this.spec
+    return arity >= 0 ? count === arity : count >= -arity
+  }
+
+  /** An argument as MONITOR and the slow log show it: secrets are redacted. */
+  shown(request: Request, index: number): string {
+    const { secret } = this.spec
+    const isSecret = typeof secret === 'number' ? index >= secret : secret?.(request, index)
+    return isSecret ? '(redacted)' : request.text(index)
+  }
+}
+
+/** All commands of this server, by name. */
 export class CommandTable {
-  /** What ACL rules can name: these commands, and those of Redis that this server does not have. */
+  /** Commands that ACL rules can name: these, and those of Redis that this server lacks. */
   readonly catalog: CommandCatalog
   readonly #byName = new Map<string, Command>()
   readonly #bySpelling = new Map<string, Command>()
@@ -20,7 +81,7 @@ export class CommandTable {
 
   /**
    * @param specs Containers before their subcommands.
-   * @param renames Old and new names (`rename-command`); an empty new name takes the command away. ACL rules and statistics
+   * @param renames Old and new names (`rename-command`); an empty new name removes the command. ACL rules and statistics
    *   keep the old name, as in Redis.
    * @throws Error Two specs have one name, or a subcommand has no container.
    */
@@ -37,7 +98,7 @@ export class CommandTable {
     for (const [from = '', to = ''] of renames) this.#rename(from.toLowerCase(), to.toLowerCase())
   }
 
-  /** Top-level commands: COMMAND COUNT. */
+  /** Number of top-level commands. */
   get size(): number {
     return this.#byName.size
   }
@@ -55,7 +116,7 @@ export class CommandTable {
     }
   }
 
-  /** The command of a full name in any case: `publish`, `CLIENT|ID`. */
+  /** Finds a command by its full name in any case: `publish`, `CLIENT|ID`. */
   named(fullName: string): Command | undefined {
     const [name = '', subcommand] = fullName.toLowerCase().split('|', 2)
     const command = this.#byName.get(name)
@@ -63,13 +124,13 @@ export class CommandTable {
   }
 
   /**
-   * The command that a request names, by its second word too where the first is a container. A container alone is
-   * itself the answer: it fails by its arity.
+   * Finds the command that a request names, by its second word too if the first is a container. A container alone is
+   * found itself: it fails by its arity.
    *
    * @param at Position of the command's name in the request.
    */
   find(request: Request, at = 0): Command | undefined {
-    // A client mostly sends what the one before it sent: then no name has to be made of the bytes.
+    // Mostly a request names the same command as the one before it: then no name has to be decoded.
     const last = this.#last
     if (last && request.equals(at, this.#lastSpelling)) return last
     if (request.length(at) > LONGEST_NAME) return undefined
@@ -86,7 +147,7 @@ export class CommandTable {
     return command.subcommands.get(request.text(at + 1).toLowerCase())
   }
 
-  /** Whether the first word of a request is a container. (`client|id` is a name in rules, but none on the wire.) */
+  /** Reports whether the first word of a request is a container. (`client|id` is a name in rules, but not on the wire.) */
   namesContainer(request: Request): boolean {
     if (request.length(0) > LONGEST_NAME) return false
     const command = this.#spelled(request.text(0))
@@ -104,7 +165,7 @@ export class CommandTable {
     const known = this.#bySpelling.get(name)
     if (known) return known
     const command = this.#byName.get(name.toLowerCase())
-    if (command && this.#bySpelling.size < REMEMBERED_SPELLINGS) this.#bySpelling.set(name, command)
+    if (command && this.#bySpelling.size < CACHED_SPELLINGS) this.#bySpelling.set(name, command)
     return command
   }
 }

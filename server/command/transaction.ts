@@ -1,86 +1,114 @@
-import type { CommandSpec } from './spec.ts'
+import type { Request } from '../resp/request.ts'
+import type { CommandContext } from './context.ts'
+import type { CommandData, CommandRecord } from './spec.ts'
+import type { Command } from './table.ts'
 
-const FAST_FLAGS = ['noscript', 'loading', 'stale', 'fast', 'allow_busy'] as const
+/** A command that waits for EXEC. */
+export interface QueuedCommand {
+  readonly command: Command
+  readonly request: Request
+}
+
+/** The commands between MULTI and EXEC. */
+export interface Transaction {
+  readonly queue: QueuedCommand[]
+  /** Bytes of the arguments in the queue. */
+  bytes: number
+  /** A command was refused: EXEC will fail. */
+  dirty: boolean
+}
+
+/** Queues a command; nothing is kept once EXEC is bound to fail. */
+export function enqueue(transaction: Transaction, command: Command, request: Request): void {
+  if (transaction.dirty) return
+  const own = request.detach()
+  transaction.queue.push({ command, request: own })
+  for (let i = 0; i < own.count; i++) transaction.bytes += own.length(i)
+}
+
+function multi({ client, reply }: CommandContext): void {
+  if (client.transaction) {
+    reply.error('ERR MULTI calls can not be nested')
+    return
+  }
+  client.transaction = { queue: [], bytes: 0, dirty: false }
+  reply.ok()
+}
+
+function exec(context: CommandContext): void {
+  const { client, reply } = context
+  const { transaction } = client
+  if (!transaction) {
+    reply.error('ERR EXEC without MULTI')
+    return
+  }
+  client.transaction = undefined
+  if (transaction.dirty) {
+    reply.error('EXECABORT Transaction discarded because of previous errors.')
+    return
+  }
+  // With replies switched off the pushes of subscribing commands still go out, so the header must not.
+  if (client.replyMode === 'on') reply.array(transaction.queue.length)
+  for (const { command, request } of transaction.queue) context.runQueued(command, request)
+  // Each command was silenced by itself; a CLIENT REPLY among them takes nothing back.
+  context.repliedByPush = true
+}
+
+function discard({ client, reply }: CommandContext): void {
+  if (!client.transaction) {
+    reply.error('ERR DISCARD without MULTI')
+    return
+  }
+  client.transaction = undefined
+  reply.ok()
+}
+
+const FAST = {
+  flags: ['noscript', 'loading', 'stale', 'fast', 'allow_busy'],
+  categories: ['fast', 'transaction'],
+  group: 'transactions',
+  complexity: 'O(1)',
+} as const satisfies Partial<CommandData>
 
 /** Commands of the group `transactions`. */
-export const TRANSACTION_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'multi',
+export const TRANSACTION_COMMANDS: CommandRecord = {
+  multi: {
+    ...FAST,
     arity: 1,
-    flags: FAST_FLAGS,
-    categories: ['fast', 'transaction'],
-    group: 'transactions',
     since: '1.2.0',
+    syntax: '',
     summary: 'Queues the commands that follow until EXEC.',
-    complexity: 'O(1)',
     notQueued: true,
-    handler: ({ client, reply }) => {
-      if (client.transaction) {
-        reply.error('ERR MULTI calls can not be nested')
-        return
-      }
-      client.transaction = { queue: [], bytes: 0, dirty: false }
-      reply.ok()
-    },
+    handler: multi,
   },
-  {
-    name: 'exec',
+  exec: {
     arity: 1,
     flags: ['noscript', 'loading', 'stale', 'skip_slowlog'],
     categories: ['slow', 'transaction'],
     group: 'transactions',
     since: '1.2.0',
+    syntax: '',
     summary: 'Executes the queued commands, one behind the other and nothing between them.',
     complexity: 'That of the commands.',
     notQueued: true,
-    handler: (context) => {
-      const { client, reply } = context
-      const { transaction } = client
-      if (!transaction) {
-        reply.error('ERR EXEC without MULTI')
-        return
-      }
-      client.transaction = undefined
-      if (transaction.dirty) {
-        reply.error('EXECABORT Transaction discarded because of previous errors.')
-        return
-      }
-      // With replies switched off the pushes of subscribing commands still go out, so the header must not.
-      const silent = client.replyMode !== 'on'
-      if (!silent) reply.array(transaction.queue.length)
-      for (const { spec, request } of transaction.queue) context.runQueued(spec, request)
-      // Each command has seen to its own silence; CLIENT REPLY among them takes nothing back.
-      context.repliedByPush = true
-    },
+    handler: exec,
   },
-  {
-    name: 'discard',
+  discard: {
+    ...FAST,
     arity: 1,
-    flags: FAST_FLAGS,
-    categories: ['fast', 'transaction'],
-    group: 'transactions',
     since: '2.0.0',
+    syntax: '',
     summary: 'Forgets the queued commands.',
     complexity: 'O(N) with N queued commands.',
     notQueued: true,
-    handler: ({ client, reply }) => {
-      if (!client.transaction) {
-        reply.error('ERR DISCARD without MULTI')
-        return
-      }
-      client.transaction = undefined
-      reply.ok()
-    },
+    handler: discard,
   },
-  {
-    name: 'watch',
+  watch: {
+    ...FAST,
     arity: -2,
-    flags: FAST_FLAGS,
-    categories: ['fast', 'transaction'],
-    group: 'transactions',
     since: '2.2.0',
+    syntax: '<key> [<key> ...]',
     summary: 'Has no effect: there are no keys that could change.',
-    complexity: 'O(1)',
     keys: { first: 1, last: -1, step: 1, read: true, write: false },
     notQueued: true,
     handler: ({ client, reply }) => {
@@ -88,15 +116,12 @@ export const TRANSACTION_COMMANDS: readonly CommandSpec[] = [
       else reply.ok()
     },
   },
-  {
-    name: 'unwatch',
+  unwatch: {
+    ...FAST,
     arity: 1,
-    flags: FAST_FLAGS,
-    categories: ['fast', 'transaction'],
-    group: 'transactions',
     since: '2.2.0',
+    syntax: '',
     summary: 'Has no effect: there are no keys that could change.',
-    complexity: 'O(1)',
     handler: ({ reply }) => reply.ok(),
   },
-]
+}

@@ -1,5 +1,5 @@
 import { authorize, dryRunText } from '../../acl/authorize.ts'
-import { CATEGORIES, isCategory, type Category } from '../../acl/categories.ts'
+import { CATEGORIES, isCategory } from '../../acl/categories.ts'
 import {
   describeChannels,
   describeCommands,
@@ -13,20 +13,13 @@ import { generatePassword } from '../../acl/password.ts'
 import type { Selector } from '../../acl/user.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
+import { InnerRequest, parseInteger, textsFrom } from '../arguments.ts'
+import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { arityError, NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
-import { helpSpec } from '../help.ts'
-import { parseInteger } from '../integers.ts'
-import { Slice } from '../request-slice.ts'
-import { isSecretOfUser } from '../secrets.ts'
-import type { CommandFlag, CommandSpec, Handler } from '../spec.ts'
-import { subcommandsOf } from '../subcommand.ts'
+import type { CommandData, Handler } from '../spec.ts'
 
-const OPEN: readonly CommandFlag[] = ['noscript', 'loading', 'stale']
-const ADMIN: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
-const ADMIN_CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous']
-
-/** How much of an unknown category's name is repeated, in bytes. */
+/** Longest part of an unknown category's name that an error repeats, in bytes. */
 const SHOWN_BYTES = 128
 
 const GENPASS_ERROR =
@@ -52,19 +45,17 @@ function cat({ reply, server }: CommandContext, request: Request): void {
 }
 
 function setUser({ reply, server }: CommandContext, request: Request): void {
-  const rules: string[] = []
-  for (let i = 3; i < request.count; i++) rules.push(request.text(i))
-  const result = server.users.setUser(request.text(2), rules)
+  const result = server.users.setUser(request.text(2), textsFrom(request, 3))
   if ('error' in result) reply.error(`ERR ${result.error}`)
   else if (mayAnswer(reply, server, [request.text(2)])) reply.ok()
 }
 
 /**
- * Writes the ACL file first where `acl-autosave` asks for it, so that what was answered survives: for roles and ceilings.
- * Other users wait for ACL SAVE, as in Redis.
+ * Writes the ACL file before the answer if `acl-autosave` asks for it and a role or a ceiling has changed. Other users
+ * wait for ACL SAVE, as in Redis.
  *
- * @param changed The names of users.
- * @returns False where the file cannot be written; the error was answered then.
+ * @param changed Names of users.
+ * @returns False if the file cannot be written; the error has been answered then.
  */
 function mayAnswer(
   reply: ReplyWriter,
@@ -79,9 +70,7 @@ function mayAnswer(
 }
 
 function delUser({ reply, server }: CommandContext, request: Request): void {
-  const names: string[] = []
-  for (let i = 2; i < request.count; i++) names.push(request.text(i))
-  const result = server.users.deleteUsers(names)
+  const result = server.users.deleteUsers(textsFrom(request, 2))
   if ('error' in result) {
     reply.error(`ERR ${result.error}`)
     return
@@ -133,7 +122,7 @@ function dryRun({ reply, server }: CommandContext, request: Request): void {
     reply.error(`ERR Command '${request.text(3)}' not found`)
     return
   }
-  const inner = new Slice(request, 3)
+  const inner = new InnerRequest(request, 3)
   if (!command.accepts(inner.count)) {
     reply.error(arityError(command.spec.name))
     return
@@ -213,97 +202,126 @@ function writeBulks(reply: ReplyWriter, values: readonly string[]): void {
   for (const value of values) reply.bulk(value)
 }
 
-/** A subcommand of ACL that administrators use. */
-const admin = subcommandsOf('acl', {
-  flags: ADMIN,
-  categories: ADMIN_CATEGORIES,
+const OPEN = {
+  flags: ['noscript', 'loading', 'stale'],
+  categories: ['slow'],
   group: 'server',
-  complexity: 'O(N)',
-})
+  since: '6.0.0',
+  complexity: 'O(1)',
+} as const satisfies Partial<CommandData>
 
-/** A subcommand of ACL without harm. */
-function open(name: string, arity: number, summary: string, handler: Handler): CommandSpec {
-  return {
-    name: `acl|${name}`,
-    arity,
-    flags: OPEN,
-    categories: ['slow'],
-    group: 'server',
-    since: '6.0.0',
-    summary,
-    complexity: 'O(1)',
-    handler,
-  }
-}
+const ADMIN = {
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  categories: ['admin', 'slow', 'dangerous'],
+  group: 'server',
+  since: '6.0.0',
+  complexity: 'O(N)',
+} as const satisfies Partial<CommandData>
+
+const HELP_ORDER = 'cat deluser dryrun getuser genpass list load log save setuser users whoami'
 
 /** ACL and its subcommands. */
-export const ACL_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'acl',
-    arity: -2,
-    flags: [],
-    categories: ['slow'],
-    group: 'server',
-    since: '6.0.0',
-    summary: 'Container of the commands about users and permissions.',
+export const acl: CommandData = {
+  ...CONTAINER,
+  group: 'server',
+  since: '6.0.0',
+  summary: 'Container of the commands about users and permissions.',
+  subcommands: {
+    cat: {
+      ...OPEN,
+      arity: -2,
+      syntax: '[<category>]',
+      summary: 'Lists the categories, or the commands of one.',
+      help: ['Lists all categories, or the commands of one.'],
+      handler: cat,
+    },
+    deluser: {
+      ...ADMIN,
+      arity: -3,
+      syntax: '<username> [<username> ...]',
+      summary: 'Deletes users and closes their connections.',
+      tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      secret: 2,
+      handler: delUser,
+    },
+    dryrun: {
+      ...ADMIN,
+      arity: -4,
+      since: '7.0.0',
+      syntax: '<username> <command> [<arg> ...]',
+      summary: 'Says whether a user may run a command, without running it.',
+      handler: dryRun,
+    },
+    genpass: {
+      ...OPEN,
+      arity: -2,
+      syntax: '[<bits>]',
+      summary: 'Makes a password of random hexadecimal digits.',
+      help: ['Makes a password of random hexadecimal digits, of 256 bits or as many as said.'],
+      handler: genPass,
+    },
+    getuser: {
+      ...ADMIN,
+      arity: 3,
+      syntax: '<username>',
+      summary: 'Shows the rules of a user.',
+      secret: 2,
+      handler: getUser,
+    },
+    list: {
+      ...ADMIN,
+      arity: 2,
+      syntax: '',
+      summary: 'Lists all users with their rules.',
+      help: ['Lists all users with their rules, as ACL files hold them.'],
+      handler: ({ reply, server }) => writeBulks(reply, server.users.list().map(describeUser)),
+    },
+    load: {
+      ...ADMIN,
+      arity: 2,
+      syntax: '',
+      summary: 'Reads the ACL file again.',
+      help: ['Reads the ACL file again. If it has errors nothing changes.'],
+      handler: fileCommand('load'),
+    },
+    log: {
+      ...ADMIN,
+      arity: -2,
+      syntax: '[<count> | RESET]',
+      summary: 'Lists what was refused lately, or forgets it.',
+      handler: log,
+    },
+    save: {
+      ...ADMIN,
+      arity: 2,
+      syntax: '',
+      summary: 'Writes the ACL file.',
+      tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      handler: fileCommand('save'),
+    },
+    setuser: {
+      ...ADMIN,
+      arity: -3,
+      syntax: '<username> <attribute> [<attribute> ...]',
+      summary: 'Makes a user, or changes its rules.',
+      tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      secret: 2,
+      handler: setUser,
+    },
+    users: {
+      ...ADMIN,
+      arity: 2,
+      syntax: '',
+      summary: 'Lists the names of all users.',
+      handler: ({ reply, server }) => writeBulks(reply, server.users.names()),
+    },
+    whoami: {
+      ...OPEN,
+      arity: 2,
+      syntax: '',
+      summary: 'Answers the user of this connection.',
+      handler: ({ client, reply }) => reply.bulk(client.identity.user.name),
+    },
+    help: helpOf('acl', '6.0.0', HELP_ORDER.split(' ')),
   },
-  open('cat', -2, 'Lists the categories, or the commands of one.', cat),
-  {
-    ...admin('deluser', -3, '6.0.0', 'Deletes users and closes their connections.', delUser),
-    isSecret: isSecretOfUser,
-  },
-  admin(
-    'dryrun',
-    -4,
-    '7.0.0',
-    'Says whether a user may run a command, without running it.',
-    dryRun,
-  ),
-  open('genpass', -2, 'Makes a password of random hexadecimal digits.', genPass),
-  {
-    ...admin('getuser', 3, '6.0.0', 'Shows the rules of a user.', getUser),
-    isSecret: isSecretOfUser,
-  },
-  admin('list', 2, '6.0.0', 'Lists all users with their rules.', ({ reply, server }) => {
-    writeBulks(reply, server.users.list().map(describeUser))
-  }),
-  admin('load', 2, '6.0.0', 'Reads the ACL file again.', fileCommand('load')),
-  admin('log', -2, '6.0.0', 'Lists what was refused lately, or forgets it.', log),
-  admin('save', 2, '6.0.0', 'Writes the ACL file.', fileCommand('save')),
-  {
-    ...admin('setuser', -3, '6.0.0', 'Makes a user, or changes its rules.', setUser),
-    isSecret: isSecretOfUser,
-  },
-  admin('users', 2, '6.0.0', 'Lists the names of all users.', ({ reply, server }) => {
-    writeBulks(reply, server.users.names())
-  }),
-  open('whoami', 2, 'Answers the user of this connection.', ({ client, reply }) => {
-    reply.bulk(client.identity.user.name)
-  }),
-  helpSpec(
-    'acl',
-    'server',
-    '6.0.0',
-    ['slow'],
-    [
-      ['CAT [<category>]', 'Lists all categories, or the commands of one.'],
-      ['DELUSER <username> [<username> ...]', 'Deletes users and closes their connections.'],
-      [
-        'DRYRUN <username> <command> [<arg> ...]',
-        'Says whether a user may run a command, without running it.',
-      ],
-      ['GETUSER <username>', 'Shows the rules of a user.'],
-      [
-        'GENPASS [<bits>]',
-        'Makes a password of random hexadecimal digits, of 256 bits or as many as said.',
-      ],
-      ['LIST', 'Lists all users with their rules, as ACL files hold them.'],
-      ['LOAD', 'Reads the ACL file again. If it has errors nothing changes.'],
-      ['LOG [<count> | RESET]', 'Lists what was refused lately, or forgets it.'],
-      ['SAVE', 'Writes the ACL file.'],
-      ['SETUSER <username> <attribute> [<attribute> ...]', 'Makes a user, or changes its rules.'],
-      ['USERS', 'Lists the names of all users.'],
-      ['WHOAMI', 'Answers the user of this connection.'],
-    ],
-  ),
-]
+}

@@ -1,19 +1,28 @@
-import { isPrintableName, NAME_ERROR } from '../names.ts'
+import { describeClient } from '../../client/describe.ts'
+import type { Request } from '../../resp/request.ts'
+import { isPrintableName, NAME_ERROR } from '../arguments.ts'
+import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
-import { clientKill, clientList } from './filters.ts'
-import { CLIENT_HELP } from './help.ts'
-import { CLIENT_PAUSE_COMMANDS } from './pause.ts'
-import { CLIENT_TRACKING_COMMANDS, noteRedirect } from './tracking.ts'
-import type { CommandFlag, CommandSpec } from '../spec.ts'
-import type { Request } from '../../resp/request.ts'
-import { describeClient } from '../../client/describe.ts'
-import type { Category } from '../../acl/categories.ts'
+import type { CommandData } from '../spec.ts'
+import { kill, list } from './filters.ts'
+import { pause, unblock } from './pause.ts'
+import { caching, noteRedirect, tracking, trackingInfo } from './tracking.ts'
 
-const OPEN: readonly CommandFlag[] = ['noscript', 'loading', 'stale']
-const ADMIN: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
-const OPEN_CATEGORIES: readonly Category[] = ['slow', 'connection']
-const ADMIN_CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous', 'connection']
+function getName({ client, reply }: CommandContext): void {
+  if (client.name === '') reply.null()
+  else reply.bulk(client.name)
+}
+
+function setName({ client, reply }: CommandContext, request: Request): void {
+  const name = request.text(2)
+  if (!isPrintableName(name)) {
+    reply.error(NAME_ERROR)
+    return
+  }
+  client.name = name
+  reply.ok()
+}
 
 function setInfo({ client, reply }: CommandContext, request: Request): void {
   const attribute = request.text(2)
@@ -33,7 +42,7 @@ function setInfo({ client, reply }: CommandContext, request: Request): void {
 function setReplyMode({ client, reply }: CommandContext, request: Request): void {
   switch (request.text(2).toLowerCase()) {
     case 'on':
-      // A SKIP earlier in the same transaction still drops the answer of the command behind EXEC.
+      // A SKIP earlier in the same transaction still drops the answer of the command after EXEC.
       if (client.replyMode !== 'skip-next') client.replyMode = 'on'
       reply.ok()
       return
@@ -48,7 +57,12 @@ function setReplyMode({ client, reply }: CommandContext, request: Request): void
   }
 }
 
-/** A switch that is stored and shown. */
+function info({ client, reply, server }: CommandContext): void {
+  noteRedirect(client, server)
+  reply.verbatim(`${describeClient(client, server.clock.monotonicMs())}\n`)
+}
+
+/** Sets a switch that is stored and shown. */
 function toggle(field: 'noEvict' | 'noTouch') {
   return ({ client, reply }: CommandContext, request: Request): void => {
     const word = request.text(2).toLowerCase()
@@ -61,142 +75,208 @@ function toggle(field: 'noEvict' | 'noTouch') {
   }
 }
 
+const OPEN = {
+  flags: ['noscript', 'loading', 'stale'],
+  categories: ['slow', 'connection'],
+  group: 'connection',
+  complexity: 'O(1)',
+} as const satisfies Partial<CommandData>
+
+const ADMIN = {
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  categories: ['admin', 'slow', 'dangerous', 'connection'],
+  group: 'connection',
+  complexity: 'O(1)',
+} as const satisfies Partial<CommandData>
+
+const HELP_ORDER =
+  'caching getname getredir id info kill list no-evict no-touch pause reply setinfo setname tracking trackinginfo ' +
+  'unblock unpause'
+
 /** CLIENT and its subcommands. */
-export const CLIENT_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'client',
-    arity: -2,
-    flags: [],
-    categories: ['slow'],
-    group: 'connection',
-    since: '2.4.0',
-    summary: 'Container of the commands about connections.',
-  },
-  {
-    name: 'client|id',
-    arity: 2,
-    flags: OPEN,
-    categories: OPEN_CATEGORIES,
-    group: 'connection',
-    since: '5.0.0',
-    summary: 'Answers the id of this connection.',
-    complexity: 'O(1)',
-    handler: ({ client, reply }) => reply.integer(client.id),
-  },
-  {
-    name: 'client|getname',
-    arity: 2,
-    flags: OPEN,
-    categories: OPEN_CATEGORIES,
-    group: 'connection',
-    since: '2.6.9',
-    summary: 'Answers the name of this connection.',
-    complexity: 'O(1)',
-    handler: ({ client, reply }) => {
-      if (client.name === '') reply.null()
-      else reply.bulk(client.name)
+export const client: CommandData = {
+  ...CONTAINER,
+  group: 'connection',
+  since: '2.4.0',
+  summary: 'Container of the commands about connections.',
+  subcommands: {
+    id: {
+      ...OPEN,
+      arity: 2,
+      since: '5.0.0',
+      syntax: '',
+      summary: 'Answers the id of this connection.',
+      handler: (context) => context.reply.integer(context.client.id),
+    },
+    getname: {
+      ...OPEN,
+      arity: 2,
+      since: '2.6.9',
+      syntax: '',
+      summary: 'Answers the name of this connection.',
+      handler: getName,
+    },
+    setname: {
+      ...OPEN,
+      arity: 3,
+      since: '2.6.9',
+      syntax: '<name>',
+      summary: 'Names this connection.',
+      tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      handler: setName,
+    },
+    setinfo: {
+      ...OPEN,
+      arity: 4,
+      since: '7.2.0',
+      syntax: '(LIB-NAME|LIB-VER) <value>',
+      summary: 'Tells the name or the version of the client library.',
+      tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      handler: setInfo,
+    },
+    info: {
+      ...OPEN,
+      arity: 2,
+      since: '6.2.0',
+      syntax: '',
+      summary: 'Describes this connection.',
+      tips: ['nondeterministic_output'],
+      handler: info,
+    },
+    list: {
+      ...ADMIN,
+      arity: -2,
+      since: '2.4.0',
+      syntax: '[options ...]',
+      summary: 'Describes connections, one a line.',
+      help: [
+        'Describes connections. Options are:',
+        '* TYPE (NORMAL|MASTER|REPLICA|PUBSUB)',
+        '* ID <client-id> [<client-id> ...]',
+      ],
+      complexity: 'O(N) with N connections.',
+      tips: ['nondeterministic_output'],
+      handler: list,
+    },
+    kill: {
+      ...ADMIN,
+      arity: -3,
+      since: '2.4.0',
+      syntax: [
+        ['<ip:port>', 'Closes the connection from ip:port.'],
+        [
+          '<option> <value> [<option> <value> [...]]',
+          'Closes connections. Options are:',
+          '* ADDR (<ip:port>|<unixsocket>:0)',
+          '  The address the connection comes from.',
+          '* LADDR (<ip:port>|<unixsocket>:0)',
+          '  The address it comes to.',
+          '* TYPE (NORMAL|MASTER|REPLICA|PUBSUB)',
+          '* USER <username>',
+          '* SKIPME (YES|NO)',
+          '  Whether this connection is spared (default: yes).',
+          '* ID <client-id>',
+          '* MAXAGE <seconds>',
+          '  Connections at least this old.',
+          '* JWT-SUB <sub>, JWT-JTI <jti>, JWT-ISS <iss>',
+          '  Token sessions, by a claim of their token.',
+          '* TRANSPORT (TCP|TLS|UNIX|WEBSOCKET)',
+        ],
+      ],
+      summary: 'Closes connections.',
+      complexity: 'O(N) with N connections.',
+      handler: kill,
+    },
+    reply: {
+      ...OPEN,
+      arity: 3,
+      since: '3.2.0',
+      syntax: '(ON|OFF|SKIP)',
+      summary: 'Switches replies off and on; pushes keep coming.',
+      handler: setReplyMode,
+    },
+    'no-evict': {
+      ...ADMIN,
+      arity: 3,
+      since: '7.0.0',
+      syntax: '(ON|OFF)',
+      summary: 'Exempts this connection from eviction.',
+      handler: toggle('noEvict'),
+    },
+    'no-touch': {
+      ...OPEN,
+      arity: 3,
+      since: '7.2.0',
+      syntax: '(ON|OFF)',
+      summary: 'Has no effect: there are no keys to be touched.',
+      help: ['Has no effect: there are no keys.'],
+      handler: toggle('noTouch'),
+    },
+    pause: {
+      ...ADMIN,
+      arity: -3,
+      since: '2.9.50',
+      syntax: '<timeout> [WRITE|ALL]',
+      summary: 'Lets commands wait for a while.',
+      help: ['Lets commands wait for so many milliseconds: those that publish, or all (default).'],
+      handler: pause,
+    },
+    unblock: {
+      ...ADMIN,
+      arity: -3,
+      since: '5.0.0',
+      syntax: '<client-id> [TIMEOUT|ERROR]',
+      summary: 'Answers 0: no command blocks.',
+      handler: unblock,
+    },
+    unpause: {
+      ...ADMIN,
+      arity: 2,
+      since: '6.2.0',
+      syntax: '',
+      summary: 'Ends the wait of CLIENT PAUSE.',
+      handler: ({ reply, server }) => {
+        server.pause.end()
+        reply.ok()
+      },
+    },
+    caching: {
+      ...OPEN,
+      arity: 3,
+      since: '6.0.0',
+      syntax: '(YES|NO)',
+      summary: 'Has no effect: there are no keys to be cached.',
+      handler: caching,
+    },
+    getredir: {
+      ...OPEN,
+      arity: 2,
+      since: '6.0.0',
+      syntax: '',
+      summary: 'Answers where invalidations would go.',
+      help: ['Answers the id of the client that invalidations would go to.'],
+      handler: (context) => context.reply.integer(context.client.tracking?.redirect ?? -1),
+    },
+    tracking: {
+      ...OPEN,
+      arity: -3,
+      since: '6.0.0',
+      syntax: '(ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]] [OPTIN] [OPTOUT] [NOLOOP]',
+      summary: 'Is kept, without effect: no key ever changes.',
+      handler: tracking,
+    },
+    trackinginfo: {
+      ...OPEN,
+      arity: 2,
+      since: '6.2.0',
+      syntax: '',
+      summary: 'Answers what CLIENT TRACKING was told.',
+      handler: trackingInfo,
+    },
+    help: {
+      ...helpOf('client', '5.0.0', HELP_ORDER.split(' ')),
+      group: 'connection',
+      categories: ['slow', 'connection'],
     },
   },
-  {
-    name: 'client|setname',
-    arity: 3,
-    flags: OPEN,
-    categories: OPEN_CATEGORIES,
-    group: 'connection',
-    since: '2.6.9',
-    summary: 'Names this connection.',
-    complexity: 'O(1)',
-    handler: ({ client, reply }, request) => {
-      const name = request.text(2)
-      if (!isPrintableName(name)) {
-        reply.error(NAME_ERROR)
-        return
-      }
-      client.name = name
-      reply.ok()
-    },
-  },
-  {
-    name: 'client|setinfo',
-    arity: 4,
-    flags: OPEN,
-    categories: OPEN_CATEGORIES,
-    group: 'connection',
-    since: '7.2.0',
-    summary: 'Tells the name or the version of the client library.',
-    complexity: 'O(1)',
-    handler: setInfo,
-  },
-  {
-    name: 'client|info',
-    arity: 2,
-    flags: OPEN,
-    categories: OPEN_CATEGORIES,
-    group: 'connection',
-    since: '6.2.0',
-    summary: 'Describes this connection.',
-    complexity: 'O(1)',
-    handler: ({ client, reply, server }) => {
-      noteRedirect(client, server)
-      reply.verbatim(`${describeClient(client, server.clock.monotonicMs())}\n`)
-    },
-  },
-  {
-    name: 'client|list',
-    arity: -2,
-    flags: ADMIN,
-    categories: ADMIN_CATEGORIES,
-    group: 'connection',
-    since: '2.4.0',
-    summary: 'Describes connections, one a line.',
-    complexity: 'O(N) with N connections.',
-    handler: clientList,
-  },
-  {
-    name: 'client|kill',
-    arity: -3,
-    flags: ADMIN,
-    categories: ADMIN_CATEGORIES,
-    group: 'connection',
-    since: '2.4.0',
-    summary: 'Closes connections.',
-    complexity: 'O(N) with N connections.',
-    handler: clientKill,
-  },
-  {
-    name: 'client|reply',
-    arity: 3,
-    flags: OPEN,
-    categories: OPEN_CATEGORIES,
-    group: 'connection',
-    since: '3.2.0',
-    summary: 'Switches replies off and on; pushes keep coming.',
-    complexity: 'O(1)',
-    handler: setReplyMode,
-  },
-  {
-    name: 'client|no-evict',
-    arity: 3,
-    flags: ADMIN,
-    categories: ADMIN_CATEGORIES,
-    group: 'connection',
-    since: '7.0.0',
-    summary: 'Exempts this connection from eviction.',
-    complexity: 'O(1)',
-    handler: toggle('noEvict'),
-  },
-  {
-    name: 'client|no-touch',
-    arity: 3,
-    flags: OPEN,
-    categories: OPEN_CATEGORIES,
-    group: 'connection',
-    since: '7.2.0',
-    summary: 'Has no effect: there are no keys to be touched.',
-    complexity: 'O(1)',
-    handler: toggle('noTouch'),
-  },
-  ...CLIENT_PAUSE_COMMANDS,
-  ...CLIENT_TRACKING_COMMANDS,
-  CLIENT_HELP,
-]
+}

@@ -5,23 +5,23 @@ import type { Request } from '../../resp/request.ts'
 import { noteRedirect } from './tracking.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
-import { parseInteger } from '../integers.ts'
+import { parseInteger } from '../arguments.ts'
 
-/** The words of TYPE. Nobody is a master or a replica of this server. */
+/** Words of TYPE. Nobody is a master or a replica of this server. */
 const TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'] as const
 
 type ClientType = (typeof TYPES)[number]
 
 type Filter = (client: Client) => boolean
 
-/** A filter, the error line, or whether the caller is spared. */
+/** One option of CLIENT KILL: a filter, an error line, or SKIPME. */
 type ReadFilter =
   | { readonly filter: Filter }
   | { readonly error: string }
   | { readonly skipMe: boolean }
 
 /** CLIENT LIST [TYPE type] [ID id ...]. */
-export function clientList({ reply, server }: CommandContext, request: Request): void {
+export function list({ reply, server }: CommandContext, request: Request): void {
   let clients: Iterable<Client> = server.clients.all()
   const option = request.count > 2 ? request.text(2).toLowerCase() : ''
   if (option === 'type' && request.count === 4) {
@@ -57,7 +57,7 @@ export function clientList({ reply, server }: CommandContext, request: Request):
 }
 
 /** CLIENT KILL, in its old form by address and its new form by filters. */
-export function clientKill(context: CommandContext, request: Request): void {
+export function kill(context: CommandContext, request: Request): void {
   if (request.count === 3) killByAddress(context, request.text(2))
   else killByFilters(context, request)
 }

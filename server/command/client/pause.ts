@@ -1,16 +1,79 @@
-import type { Category } from '../../acl/categories.ts'
+import type { Clock, Timer } from '../../clock.ts'
 import type { Request } from '../../resp/request.ts'
+import { parseInteger } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
-import { parseInteger } from '../integers.ts'
-import type { CommandFlag, CommandSpec } from '../spec.ts'
-import { subcommandsOf } from '../subcommand.ts'
+import type { Command } from '../table.ts'
+import type { QueuedCommand } from '../transaction.ts'
 
-const FLAGS: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
-const CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous', 'connection']
+/** Commands that CLIENT PAUSE holds: those that may change something for others, or all. */
+type PauseMode = 'write' | 'all'
+
+/** Holds commands, unanswered and in their order, until CLIENT PAUSE is over. */
+export class Pause {
+  readonly #clock: Clock
+  #untilMs = 0
+  #mode: PauseMode = 'write'
+  #waiting: (() => void)[] = []
+  #timer: Timer | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Number of commands that wait: INFO's `blocked_clients`. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Begins a pause; one in force is only made longer and stricter. */
+  begin(durationMs: number, mode: PauseMode): void {
+    const active = this.#isActive()
+    this.#untilMs = Math.max(active ? this.#untilMs : 0, this.#clock.monotonicMs() + durationMs)
+    this.#mode = active && this.#mode === 'all' ? 'all' : mode
+    this.#arm()
+  }
+
+  end(): void {
+    this.#untilMs = 0
+    this.#timer?.cancel()
+    this.#release()
+  }
+
+  /** Reports whether a command has to wait. @param queued Commands of the transaction that EXEC would run. */
+  holds(command: Command, queued: readonly QueuedCommand[] | undefined): boolean {
+    if (!this.#isActive()) return false
+    if (this.#mode === 'all' || command.replicates) return true
+    if (command.spec.name !== 'exec') return false
+    return queued?.some((one) => one.command.replicates) ?? false
+  }
+
+  /** Settles when the pause is over. */
+  over(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #isActive(): boolean {
+    return this.#untilMs > 0 && this.#clock.monotonicMs() < this.#untilMs
+  }
+
+  #arm(): void {
+    const leftMs = Math.ceil(this.#untilMs - this.#clock.monotonicMs())
+    this.#timer?.cancel()
+    this.#timer = this.#clock.after(leftMs, () => {
+      // A timer may fire a little early.
+      if (this.#isActive()) this.#arm()
+      else this.#release()
+    })
+  }
+
+  #release(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+}
 
 /** CLIENT PAUSE milliseconds [WRITE|ALL]. */
-function pause({ reply, server }: CommandContext, request: Request): void {
+export function pause({ reply, server }: CommandContext, request: Request): void {
   if (request.count > 4) {
     reply.error(subcommandArity(request))
     return
@@ -30,7 +93,7 @@ function pause({ reply, server }: CommandContext, request: Request): void {
 }
 
 /** CLIENT UNBLOCK id [TIMEOUT|ERROR]: no command of this server blocks. */
-function unblock({ reply }: CommandContext, request: Request): void {
+export function unblock({ reply }: CommandContext, request: Request): void {
   if (request.count > 4) {
     reply.error(subcommandArity(request))
     return
@@ -44,20 +107,3 @@ function unblock({ reply }: CommandContext, request: Request): void {
     reply.integer(0)
   }
 }
-
-const sub = subcommandsOf('client', {
-  flags: FLAGS,
-  categories: CATEGORIES,
-  group: 'connection',
-  complexity: 'O(1)',
-})
-
-/** CLIENT PAUSE and those that end a wait. */
-export const CLIENT_PAUSE_COMMANDS: readonly CommandSpec[] = [
-  sub('pause', -3, '2.9.50', 'Lets commands wait for a while.', pause),
-  sub('unblock', -3, '5.0.0', 'Answers 0: no command blocks.', unblock),
-  sub('unpause', 2, '6.2.0', 'Ends the wait of CLIENT PAUSE.', ({ reply, server }) => {
-    server.pause.end()
-    reply.ok()
-  }),
-]

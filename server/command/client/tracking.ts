@@ -1,17 +1,11 @@
-import type { Category } from '../../acl/categories.ts'
 import type { Client } from '../../client/client.ts'
 import type { Tracking } from '../../client/tracking.ts'
 import type { Request } from '../../resp/request.ts'
 import type { CommandContext, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
-import { parseInteger } from '../integers.ts'
-import type { CommandFlag, CommandSpec } from '../spec.ts'
-import { subcommandsOf } from '../subcommand.ts'
+import { parseInteger } from '../arguments.ts'
 
-const FLAGS: readonly CommandFlag[] = ['noscript', 'loading', 'stale']
-const CATEGORIES: readonly Category[] = ['slow', 'connection']
-
-/** What follows CLIENT TRACKING ON|OFF. */
+/** Options of CLIENT TRACKING ON|OFF. */
 interface Options {
   redirect: number
   broadcast: boolean
@@ -51,7 +45,7 @@ function readOptions(request: Request, { clients }: Services): Options | string 
   return options
 }
 
-/** Why these options do not go with each other, or with what is in force. */
+/** The error line if these options exclude each other, or those in force. */
 function conflict(options: Options, current: Tracking | undefined): string | undefined {
   const { broadcast, optIn, optOut, prefixes } = options
   if (!broadcast && prefixes.length > 0) {
@@ -96,7 +90,8 @@ function overlapError(prefix: string, kind: string, other: string): string {
   )
 }
 
-function tracking({ client, reply, server }: CommandContext, request: Request): void {
+/** CLIENT TRACKING: what it sets is kept and shown; nothing follows from it, since no key ever changes. */
+export function tracking({ client, reply, server }: CommandContext, request: Request): void {
   const options = readOptions(request, server)
   if (typeof options === 'string') {
     reply.error(options)
@@ -134,7 +129,7 @@ function newTracking(options: Options, current: Tracking | undefined): Tracking 
 }
 
 /** CLIENT CACHING YES|NO. */
-function caching({ client, reply }: CommandContext, request: Request): void {
+export function caching({ client, reply }: CommandContext, request: Request): void {
   const state = client.tracking
   const word = request.text(2).toLowerCase()
   if (state === undefined) {
@@ -153,7 +148,8 @@ function caching({ client, reply }: CommandContext, request: Request): void {
   }
 }
 
-function trackingInfo({ client, reply, server }: CommandContext): void {
+/** CLIENT TRACKINGINFO. */
+export function trackingInfo({ client, reply, server }: CommandContext): void {
   noteRedirect(client, server)
   const state = client.tracking
   const flags = state ? flagWords(client, state) : ['off']
@@ -182,25 +178,8 @@ function flagWords(client: Client, state: Tracking): string[] {
   return flags
 }
 
-/** Marks a client whose redirection leads to nobody any more: flag `R` of CLIENT LIST. */
+/** Marks a client whose redirection target is gone: flag `R` of CLIENT LIST. */
 export function noteRedirect(client: Client, { clients }: Services): void {
   const state = client.tracking
   if (state && state.redirect !== 0) state.isBroken = !clients.get(state.redirect)
 }
-
-const sub = subcommandsOf('client', {
-  flags: FLAGS,
-  categories: CATEGORIES,
-  group: 'connection',
-  complexity: 'O(1)',
-})
-
-/** The subcommands of CLIENT about client-side caching: what they set is kept and shown; nothing follows from it. */
-export const CLIENT_TRACKING_COMMANDS: readonly CommandSpec[] = [
-  sub('caching', 3, '6.0.0', 'Has no effect: there are no keys to be cached.', caching),
-  sub('getredir', 2, '6.0.0', 'Answers where invalidations would go.', ({ client, reply }) => {
-    reply.integer(client.tracking?.redirect ?? -1)
-  }),
-  sub('tracking', -3, '6.0.0', 'Is kept, without effect: no key ever changes.', tracking),
-  sub('trackinginfo', 2, '6.2.0', 'Answers what CLIENT TRACKING was told.', trackingInfo),
-]

@@ -1,19 +1,19 @@
 import { keySlot } from '../../../shared/key-slot.ts'
 import type { Client } from '../../client/client.ts'
 import type { Request } from '../../resp/request.ts'
-import type { Command } from '../spec.ts'
+import type { Command } from '../table.ts'
 
 export const CROSS_SLOT = "CROSSSLOT Keys in request don't hash to the same slot"
 
-/** No slot yet: the command has named nothing that is routed. */
+/** No slot yet: nothing that is routed was named. */
 const NONE = -1
 
 /** Names of more than one slot. */
 const SEVERAL = -2
 
 /**
- * Whether a command names shard channels or keys of more than one slot, which no node of a cluster serves. EXEC counts
- * with all that its transaction names.
+ * Reports whether a command names shard channels or keys of more than one slot, which no node of a cluster serves. EXEC
+ * names all that its transaction names.
  */
 export function crossesSlots(client: Client, command: Command, request: Request): boolean {
   if (command.spec.name !== 'exec') {
@@ -21,13 +21,13 @@ export function crossesSlots(client: Client, command: Command, request: Request)
   }
   let slot = NONE
   for (const queued of client.transaction?.queue ?? []) {
-    slot = slotOf(queued.spec as Command, queued.request, slot)
+    slot = slotOf(queued.command, queued.request, slot)
     if (slot === SEVERAL) return true
   }
   return false
 }
 
-/** The one slot of what a command names, if it is `known` or nothing is known yet. */
+/** The slot of all that a command names and of the `known` one, if it is the same. */
 function slotOf({ slots }: Command, request: Request, known: number): number {
   if (!slots) return known
   const last = slots.last < 0 ? request.count + slots.last : slots.last

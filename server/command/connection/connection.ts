@@ -1,9 +1,9 @@
 import { CLOSES } from '../../client/close.ts'
 import type { Protocol } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
+import { isPrintableName, NAME_ERROR, parseInteger } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
 import { arityError, NOT_AN_INTEGER } from '../error-texts.ts'
-import { parseInteger } from '../integers.ts'
 import {
   authCredentials,
   finishTokenLogin,
@@ -12,19 +12,8 @@ import {
   refuseTokenInMulti,
   type Credentials,
 } from './login.ts'
-import { isSecretOfAuth, isSecretOfHello } from '../secrets.ts'
 import { inSlices } from '../slices.ts'
-import type { CommandSpec, Completion } from '../spec.ts'
-import { isPrintableName, NAME_ERROR } from '../names.ts'
-
-const UNAUTHENTICATED_FLAGS = [
-  'noscript',
-  'loading',
-  'stale',
-  'fast',
-  'no_auth',
-  'allow_busy',
-] as const
+import type { CommandData, CommandRecord, Completion } from '../spec.ts'
 
 const HELLO_NEEDS_AUTH =
   'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> ' +
@@ -229,96 +218,98 @@ function quit({ client, reply }: CommandContext): void {
   client.close(CLOSES.quit)
 }
 
+/** HELLO ... AUTH user password: the two arguments after AUTH. */
+function isSecretOfHello(request: Request, index: number): boolean {
+  const follows = (distance: number): boolean =>
+    index - distance >= 2 && request.text(index - distance).toLowerCase() === 'auth'
+  return follows(1) || follows(2)
+}
+
+const UNAUTHENTICATED = {
+  flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth', 'allow_busy'],
+  categories: ['fast', 'connection'],
+  group: 'connection',
+  complexity: 'O(1)',
+} as const satisfies Partial<CommandData>
+
+const FAST = {
+  flags: ['loading', 'stale', 'fast'],
+  categories: ['fast', 'connection'],
+  group: 'connection',
+  since: '1.0.0',
+  complexity: 'O(1)',
+} as const satisfies Partial<CommandData>
+
 /** Commands of the group `connection` but CLIENT. */
-export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'auth',
+export const CONNECTION_COMMANDS: CommandRecord = {
+  auth: {
+    ...UNAUTHENTICATED,
     arity: -2,
-    flags: UNAUTHENTICATED_FLAGS,
-    categories: ['fast', 'connection'],
-    group: 'connection',
     since: '1.0.0',
+    syntax: '[<username>] <password> | [jwt] <token>',
     summary: 'Logs in by user and password, or with a token.',
     complexity: 'O(N) with N passwords of the user.',
-    isSecret: isSecretOfAuth,
+    secret: 1,
     refuseInMulti: (context, request) => refuseTokenInMulti(authCredentials(context, request)),
     handler: auth,
   },
-  {
-    name: 'hello',
+  hello: {
+    ...UNAUTHENTICATED,
     arity: -1,
-    flags: UNAUTHENTICATED_FLAGS,
-    categories: ['fast', 'connection'],
-    group: 'connection',
     since: '6.0.0',
+    syntax: '[<protover> [AUTH <username> <password>] [SETNAME <name>]]',
     summary:
       'Chooses the protocol version, logs in, names the connection, and describes the server.',
-    complexity: 'O(1)',
-    isSecret: isSecretOfHello,
+    secret: isSecretOfHello,
     refuseInMulti: (context, request) => {
       const options = readHello(context, request)
       return 'error' in options ? undefined : refuseTokenInMulti(options.credentials)
     },
     handler: hello,
   },
-  {
-    name: 'quit',
+  quit: {
+    ...UNAUTHENTICATED,
     arity: -1,
-    flags: UNAUTHENTICATED_FLAGS,
-    categories: ['fast', 'connection'],
-    group: 'connection',
     since: '1.0.0',
+    syntax: '',
     summary: 'Closes the connection.',
-    complexity: 'O(1)',
     whileSubscribed: true,
     notQueued: true,
     handler: quit,
   },
-  {
-    name: 'reset',
+  reset: {
+    ...UNAUTHENTICATED,
     arity: 1,
-    flags: UNAUTHENTICATED_FLAGS,
-    categories: ['fast', 'connection'],
-    group: 'connection',
     since: '6.2.0',
+    syntax: '',
     summary: 'Makes the connection as it was when it was new.',
     complexity: 'O(N) with N subscriptions.',
     whileSubscribed: true,
     notQueued: true,
     handler: reset,
   },
-  {
-    name: 'ping',
+  ping: {
+    ...FAST,
     arity: -1,
     flags: ['fast'],
-    categories: ['fast', 'connection'],
-    group: 'connection',
-    since: '1.0.0',
+    syntax: '[<message>]',
     summary: 'Answers PONG, or its argument.',
-    complexity: 'O(1)',
+    tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
     whileSubscribed: true,
     handler: ping,
   },
-  {
-    name: 'echo',
+  echo: {
+    ...FAST,
     arity: 2,
-    flags: ['loading', 'stale', 'fast'],
-    categories: ['fast', 'connection'],
-    group: 'connection',
-    since: '1.0.0',
+    syntax: '<message>',
     summary: 'Answers its argument.',
-    complexity: 'O(1)',
     handler: ({ reply }, request) => reply.bulk(request.bytes(1)),
   },
-  {
-    name: 'select',
+  select: {
+    ...FAST,
     arity: 2,
-    flags: ['loading', 'stale', 'fast'],
-    categories: ['fast', 'connection'],
-    group: 'connection',
-    since: '1.0.0',
+    syntax: '<index>',
     summary: 'Remembers a database number; Pub/Sub does not depend on it.',
-    complexity: 'O(1)',
     handler: select,
   },
-]
+}

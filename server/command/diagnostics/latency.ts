@@ -1,14 +1,147 @@
-import type { Category } from '../../acl/categories.ts'
+import type { Clock } from '../../clock.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
+import { textsFrom } from '../arguments.ts'
+import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext, Services } from '../context.ts'
-import { helpSpec } from '../help.ts'
-import { doctorText, graphText } from './latency-report.ts'
-import type { Command, CommandFlag, CommandSpec } from '../spec.ts'
-import { subcommandsOf } from '../subcommand.ts'
+import type { CommandData } from '../spec.ts'
+import type { Command } from '../table.ts'
 
-const ADMIN: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
-const ADMIN_CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous']
+/** Samples kept of one event, as in Redis. */
+const KEPT_SAMPLES = 160
+
+/** Directives of latency monitoring; changed under it at run time. */
+export interface LatencySettings {
+  /** `latency-monitor-threshold` in milliseconds; 0 is off. */
+  thresholdMs: number
+  /** `latency-tracking`: histograms of commands. */
+  tracking: boolean
+  /** `latency-tracking-info-percentiles`, each with its text. */
+  percentiles: readonly string[]
+}
+
+/** The worst latency within one second. */
+interface LatencySample {
+  /** Seconds since 1970. */
+  readonly atSeconds: number
+  latencyMs: number
+}
+
+/** The samples of one event. */
+interface LatencyEvent {
+  readonly name: string
+  /** Oldest first. */
+  readonly samples: readonly LatencySample[]
+  /** Since the event was last reset. */
+  readonly maxMs: number
+}
+
+/**
+ * Samples of slow commands (LATENCY). Events are Redis' `command` and `fast-command`: the latter is for commands that
+ * take the same time whatever their arguments are.
+ */
+export class LatencyMonitor {
+  readonly settings: LatencySettings
+  readonly #clock: Clock
+  readonly #events = new Map<string, { name: string; samples: LatencySample[]; maxMs: number }>()
+
+  constructor(settings: LatencySettings, clock: Clock) {
+    this.settings = settings
+    this.#clock = clock
+  }
+
+  /** Events with samples since they were last reset, oldest first. */
+  get events(): readonly LatencyEvent[] {
+    return [...this.#events.values()]
+  }
+
+  event(name: string): LatencyEvent | undefined {
+    return this.#events.get(name)
+  }
+
+  /** Samples a command that took at least as long as `latency-monitor-threshold`. */
+  noteCommand(command: Command, microseconds: number): void {
+    const { thresholdMs } = this.settings
+    if (thresholdMs === 0 || microseconds < thresholdMs * 1000) return
+    const isFast = command.spec.flags.includes('fast')
+    this.#add(isFast ? 'fast-command' : 'command', Math.floor(microseconds / 1000))
+  }
+
+  /** Forgets the events of these names, or all. @returns Their number. */
+  reset(names: readonly string[]): number {
+    const before = this.#events.size
+    if (names.length === 0) this.#events.clear()
+    for (const name of names) this.#events.delete(name)
+    return before - this.#events.size
+  }
+
+  /** Adds a sample; of one second only the worst is kept. */
+  #add(name: string, latencyMs: number): void {
+    const atSeconds = Math.floor(this.#clock.wallMs() / 1000)
+    let event = this.#events.get(name)
+    if (!event) {
+      event = { name, samples: [], maxMs: 0 }
+      this.#events.set(name, event)
+    }
+    event.maxMs = Math.max(event.maxMs, latencyMs)
+    const last = event.samples.at(-1)
+    if (last?.atSeconds === atSeconds) {
+      last.latencyMs = Math.max(last.latencyMs, latencyMs)
+      return
+    }
+    event.samples.push({ atSeconds, latencyMs })
+    if (event.samples.length > KEPT_SAMPLES) event.samples.shift()
+  }
+}
+
+const GRAPH_ROWS = 4
+const GRAPH_COLUMNS = 80
+
+/** LATENCY GRAPH: a column for each of the last samples, with its age below. */
+function graphText(event: LatencyEvent, nowSeconds: number): string {
+  const samples = event.samples.slice(-GRAPH_COLUMNS)
+  const values = samples.map(({ latencyMs }) => latencyMs)
+  const high = Math.max(...values)
+  const low = Math.min(...values)
+  const rows: string[] = []
+  for (let row = GRAPH_ROWS; row >= 1; row--) {
+    rows.push(values.map((value) => ((value / high) * GRAPH_ROWS > row - 1 ? '#' : ' ')).join(''))
+  }
+  const ages = samples.map(({ atSeconds }) => age(nowSeconds - atSeconds))
+  const longest = Math.max(...ages.map(({ length }) => length))
+  for (let at = 0; at < longest; at++) rows.push(ages.map((text) => text[at] ?? ' ').join(''))
+  const head = `${event.name} - high ${high} ms, low ${low} ms (all time high ${event.maxMs} ms)`
+  return `${head}\n${'-'.repeat(GRAPH_COLUMNS)}\n${rows.join('\n')}\n`
+}
+
+function age(seconds: number): string {
+  if (seconds < 60) return `${Math.max(0, seconds)}s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`
+}
+
+/** LATENCY DOCTOR. */
+function doctorText({ settings, events }: LatencyMonitor): string {
+  if (settings.thresholdMs === 0) {
+    return (
+      'Latency monitoring is off. CONFIG SET latency-monitor-threshold <milliseconds> makes commands that ' +
+      'take as long be sampled.\n'
+    )
+  }
+  if (events.length === 0) {
+    return `No command has taken ${settings.thresholdMs} ms or more.\n`
+  }
+  const lines = events.map(({ name, samples, maxMs }) => {
+    const sum = samples.reduce((total, { latencyMs }) => total + latencyMs, 0)
+    const mean = (sum / samples.length).toFixed(1)
+    return `${name}: ${samples.length} samples, mean ${mean} ms, worst ${maxMs} ms.`
+  })
+  const advice = [
+    'Commands with very many arguments or subscribers take long: SLOWLOG GET names them, if',
+    'slowlog-log-slower-than is not higher than the threshold.',
+  ]
+  return `${[...lines, '', ...advice].join('\n')}\n`
+}
 
 function latest({ reply, server }: CommandContext): void {
   const { events } = server.latency
@@ -41,9 +174,7 @@ function graph({ reply, server }: CommandContext, request: Request): void {
 }
 
 function reset({ reply, server }: CommandContext, request: Request): void {
-  const names: string[] = []
-  for (let i = 2; i < request.count; i++) names.push(request.text(i))
-  reply.integer(server.latency.reset(names))
+  reply.integer(server.latency.reset(textsFrom(request, 2)))
 }
 
 /** LATENCY HISTOGRAM [command ...]: a container stands for all its subcommands. */
@@ -69,7 +200,7 @@ function hasHistogram({ histogram: counts }: Command): boolean {
   return counts.some((count) => count > 0)
 }
 
-/** The number of calls, and how many of them took at most so many microseconds, by powers of two. */
+/** Writes the number of calls, and how many of them took at most 1, 2, 4 ... microseconds. */
 function writeHistogram(reply: ReplyWriter, { spec, histogram: counts }: Command): void {
   const steps: [microseconds: number, calls: number][] = []
   let calls = 0
@@ -90,47 +221,83 @@ function writeHistogram(reply: ReplyWriter, { spec, histogram: counts }: Command
   }
 }
 
-const sub = subcommandsOf('latency', {
-  flags: ADMIN,
-  categories: ADMIN_CATEGORIES,
+const ADMIN = {
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  categories: ['admin', 'slow', 'dangerous'],
   group: 'server',
+  since: '2.8.13',
   complexity: 'O(N) with N events or commands.',
-})
+} as const satisfies Partial<CommandData>
+
+const REPORT = {
+  ...ADMIN,
+  tips: ['nondeterministic_output', 'request_policy:all_nodes', 'response_policy:special'],
+} as const satisfies Partial<CommandData>
 
 /** LATENCY and its subcommands. */
-export const LATENCY_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'latency',
-    arity: -2,
-    flags: [],
-    categories: ['slow'],
-    group: 'server',
-    since: '2.8.13',
-    summary: 'Container of the commands about latency.',
-  },
-  sub('doctor', 2, '2.8.13', 'Says in words what was slow.', ({ reply, server }) => {
-    reply.verbatim(doctorText(server.latency))
-  }),
-  sub('graph', 3, '2.8.13', 'Draws the samples of an event.', graph),
-  sub('histogram', -2, '7.0.0', 'Answers how long commands took.', histogram),
-  sub('history', 3, '2.8.13', 'Lists the samples of an event.', history),
-  sub('latest', 2, '2.8.13', 'Lists the last sample of each event.', latest),
-  sub('reset', -2, '2.8.13', 'Forgets the samples of events.', reset),
-  helpSpec(
-    'latency',
-    'server',
-    '2.8.13',
-    ['slow'],
-    [
-      ['DOCTOR', 'Says in words what was slow.'],
-      ['GRAPH <event>', 'Draws the samples of an event.'],
-      ['HISTORY <event>', 'Lists the samples of an event: time and milliseconds.'],
-      ['LATEST', 'Lists the last sample of each event, and its worst.'],
-      ['RESET [<event> ...]', 'Forgets the samples of events (default: of all).'],
-      [
-        'HISTOGRAM [<command> ...]',
+export const latency: CommandData = {
+  ...CONTAINER,
+  group: 'server',
+  since: '2.8.13',
+  summary: 'Container of the commands about latency.',
+  subcommands: {
+    doctor: {
+      ...REPORT,
+      arity: 2,
+      syntax: '',
+      summary: 'Says in words what was slow.',
+      handler: ({ reply, server }) => reply.verbatim(doctorText(server.latency)),
+    },
+    graph: {
+      ...REPORT,
+      arity: 3,
+      syntax: '<event>',
+      summary: 'Draws the samples of an event.',
+      handler: graph,
+    },
+    histogram: {
+      ...REPORT,
+      arity: -2,
+      since: '7.0.0',
+      syntax: '[<command> ...]',
+      summary: 'Answers how long commands took.',
+      help: [
         'Answers how many calls of commands took at most how many microseconds (default: of all).',
       ],
-    ],
-  ),
-]
+      handler: histogram,
+    },
+    history: {
+      ...REPORT,
+      arity: 3,
+      syntax: '<event>',
+      summary: 'Lists the samples of an event.',
+      help: ['Lists the samples of an event: time and milliseconds.'],
+      handler: history,
+    },
+    latest: {
+      ...REPORT,
+      arity: 2,
+      syntax: '',
+      summary: 'Lists the last sample of each event.',
+      help: ['Lists the last sample of each event, and its worst.'],
+      handler: latest,
+    },
+    reset: {
+      ...ADMIN,
+      arity: -2,
+      syntax: '[<event> ...]',
+      summary: 'Forgets the samples of events.',
+      help: ['Forgets the samples of events (default: of all).'],
+      tips: ['request_policy:all_nodes', 'response_policy:agg_sum'],
+      handler: reset,
+    },
+    help: helpOf('latency', '2.8.13', [
+      'doctor',
+      'graph',
+      'history',
+      'latest',
+      'reset',
+      'histogram',
+    ]),
+  },
+}

@@ -2,12 +2,10 @@ import { quoteText } from '../../../shared/words.ts'
 import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import type { Request } from '../../resp/request.ts'
-import type { Command } from '../spec.ts'
+import type { CommandData } from '../spec.ts'
+import type { Command } from '../table.ts'
 
-/** What stands where a secret was. */
-export const REDACTED = '(redacted)'
-
-/** Clients that watch all commands (MONITOR). */
+/** The clients in MONITOR, and the lines that they are sent. */
 export class MonitorFeed {
   readonly #clock: Clock
   readonly #monitors = new Set<Client>()
@@ -34,7 +32,7 @@ export class MonitorFeed {
     this.#monitors.delete(client)
   }
 
-  /** Shows a command that was executed, but for those of administrators. Each monitor gets one whole line. */
+  /** Sends a line about a command that was executed to each monitor, unless it is one of administrators. */
   show(client: Client, command: Command, request: Request): void {
     const { flags } = command.spec
     if (flags.includes('admin') || flags.includes('skip_monitor')) return
@@ -50,9 +48,30 @@ export class MonitorFeed {
     const where = transport === 'unix' ? `unix:${address.replace(/:0$/, '')}` : address
     let line = `+${seconds}.${fraction} [${client.database} ${where}]`
     for (let i = 0; i < request.count; i++) {
-      const secret = command.spec.isSecret?.(request, i) ?? false
-      line += ` ${quoteText(secret ? REDACTED : request.text(i))}`
+      line += ` ${quoteText(command.shown(request, i))}`
     }
     return `${line}\r\n`
   }
+}
+
+/** MONITOR. */
+export const monitor: CommandData = {
+  arity: 1,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  categories: ['admin', 'slow', 'dangerous'],
+  group: 'server',
+  since: '1.0.0',
+  syntax: '',
+  summary: 'Shows every command from now on, until RESET.',
+  complexity: 'O(1)',
+  handler: ({ client, reply, server, inTransaction }) => {
+    if (inTransaction) {
+      reply.error("ERR MONITOR isn't allowed for DENY BLOCKING client")
+      return
+    }
+    // Redis gives a client that watches already no answer at all.
+    if (client.isMonitor) return
+    server.monitors.add(client)
+    reply.ok()
+  },
 }

@@ -1,8 +1,8 @@
 import type { ClientTable } from '../../client/clients.ts'
 import type { Clock } from '../../clock.ts'
-import { LatencyMonitor, type LatencySettings } from './latency-monitor.ts'
+import { LatencyMonitor, type LatencySettings } from './latency.ts'
 import { MonitorFeed } from './monitor.ts'
-import { SlowLog } from './slow-log.ts'
+import { SlowLog } from './slowlog.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Config } from '../../config/store.ts'
 

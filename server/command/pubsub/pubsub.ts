@@ -4,8 +4,8 @@ import type { PublishSpace } from '../../pubsub/registry.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { subcommandArity } from '../error-texts.ts'
-import { helpSpec } from '../help.ts'
-import type { CommandSpec, Handler } from '../spec.ts'
+import { CONTAINER, helpOf } from '../container.ts'
+import type { CommandData, CommandRecord, Handler } from '../spec.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 
 /** PUBLISH's message: its bytes lie in the request, and become a buffer only where one has to be kept. */
@@ -70,208 +70,171 @@ function writeBulks(reply: ReplyWriter, values: readonly string[]): void {
   for (const value of values) reply.bulk(value)
 }
 
+const PUBLISHER = {
+  arity: 3,
+  flags: ['pubsub', 'loading', 'stale', 'fast'],
+  categories: ['pubsub', 'fast'],
+  group: 'pubsub',
+  channels: { kind: 'publish', first: 1, last: 1 },
+  mayReplicate: true,
+} as const satisfies Partial<CommandData>
+
+const SUBSCRIBER = {
+  flags: ['pubsub', 'noscript', 'loading', 'stale'],
+  categories: ['pubsub', 'slow'],
+  group: 'pubsub',
+  whileSubscribed: true,
+} as const satisfies Partial<CommandData>
+
+const UNSUBSCRIBER = {
+  ...SUBSCRIBER,
+  arity: -1,
+  channels: { kind: 'none', first: 1, last: -1 },
+} as const satisfies Partial<CommandData>
+
+const INSPECTOR = {
+  flags: ['pubsub', 'loading', 'stale'],
+  categories: ['pubsub', 'slow'],
+  group: 'pubsub',
+  complexity: 'O(N) with N channels.',
+} as const satisfies Partial<CommandData>
+
 const ALL_ARGUMENTS = { first: 1, last: -1, step: 1 }
 
-const SUBSCRIBER_FLAGS = ['pubsub', 'noscript', 'loading', 'stale'] as const
-const PUBLISHER_FLAGS = ['pubsub', 'loading', 'stale', 'fast'] as const
-const INSPECTOR_FLAGS = ['pubsub', 'loading', 'stale'] as const
+/** PUBSUB: looks into the registry. */
+const pubsub: CommandData = {
+  ...CONTAINER,
+  group: 'pubsub',
+  since: '2.8.0',
+  summary: 'Container of the commands that look into Pub/Sub.',
+  subcommands: {
+    channels: {
+      ...INSPECTOR,
+      arity: -2,
+      since: '2.8.0',
+      syntax: '[<pattern>]',
+      summary: 'Lists the channels that have subscribers.',
+      help: ['Lists the channels that have subscribers, all or those that match (default: *).'],
+      handler: channels('channel'),
+    },
+    numpat: {
+      ...INSPECTOR,
+      arity: 2,
+      since: '2.8.0',
+      syntax: '',
+      summary: 'Counts the distinct patterns that are subscribed to.',
+      complexity: 'O(1)',
+      handler: ({ server, reply }) => reply.integer(server.registry.patternCount),
+    },
+    numsub: {
+      ...INSPECTOR,
+      arity: -2,
+      since: '2.8.0',
+      syntax: '[<channel> ...]',
+      summary: 'Counts the subscribers of channels.',
+      help: ['Counts the subscribers of channels, patterns not included (default: none).'],
+      handler: numSub('channel'),
+    },
+    shardchannels: {
+      ...INSPECTOR,
+      arity: -2,
+      since: '7.0.0',
+      syntax: '[<pattern>]',
+      summary: 'Lists the shard channels that have subscribers.',
+      help: [
+        'Lists the shard channels that have subscribers, all or those that match (default: *).',
+      ],
+      complexity: 'O(N) with N shard channels.',
+      handler: channels('shard'),
+    },
+    shardnumsub: {
+      ...INSPECTOR,
+      arity: -2,
+      since: '7.0.0',
+      syntax: '[<shardchannel> ...]',
+      summary: 'Counts the subscribers of shard channels.',
+      help: ['Counts the subscribers of shard channels (default: none).'],
+      complexity: 'O(N) with N shard channels.',
+      handler: numSub('shard'),
+    },
+    help: { ...helpOf('pubsub', '6.2.0'), group: 'pubsub' },
+  },
+}
 
 /** Commands of the group `pubsub`. */
-export const PUBSUB_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'publish',
-    arity: 3,
-    flags: PUBLISHER_FLAGS,
-    categories: ['pubsub', 'fast'],
-    group: 'pubsub',
+export const PUBSUB_COMMANDS: CommandRecord = {
+  publish: {
+    ...PUBLISHER,
     since: '2.0.0',
+    syntax: '<channel> <message>',
     summary: 'Sends a message to the subscribers of a channel and of the patterns that match it.',
     complexity: 'O(N+M): N subscribers of the channel, M subscriptions of patterns that match.',
-    channels: { kind: 'publish', first: 1, last: 1 },
-    mayReplicate: true,
     handler: publish('channel'),
   },
-  {
-    name: 'subscribe',
+  subscribe: {
+    ...SUBSCRIBER,
     arity: -2,
-    flags: SUBSCRIBER_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
     since: '2.0.0',
+    syntax: '<channel> [<channel> ...]',
     summary: 'Receives the messages of channels from now on.',
     complexity: 'O(N) with N channels.',
     channels: { kind: 'subscribe', first: 1, last: -1 },
-    whileSubscribed: true,
     handler: subscribe('channel'),
   },
-  {
-    name: 'psubscribe',
+  psubscribe: {
+    ...SUBSCRIBER,
     arity: -2,
-    flags: SUBSCRIBER_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
     since: '2.0.0',
+    syntax: '<pattern> [<pattern> ...]',
     summary: 'Receives the messages of all channels that match patterns from now on.',
     complexity: 'O(N) with N patterns.',
     channels: { kind: 'pattern', first: 1, last: -1 },
-    whileSubscribed: true,
     handler: subscribe('pattern'),
   },
-  {
-    name: 'unsubscribe',
-    arity: -1,
-    flags: SUBSCRIBER_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
+  unsubscribe: {
+    ...UNSUBSCRIBER,
     since: '2.0.0',
+    syntax: '[<channel> ...]',
     summary: 'Receives no more messages of the channels named, or of any.',
     complexity: 'O(N) with N channels.',
-    channels: { kind: 'none', first: 1, last: -1 },
-    whileSubscribed: true,
     handler: unsubscribe('channel'),
   },
-  {
-    name: 'punsubscribe',
-    arity: -1,
-    flags: SUBSCRIBER_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
+  punsubscribe: {
+    ...UNSUBSCRIBER,
     since: '2.0.0',
+    syntax: '[<pattern> ...]',
     summary: 'Receives no more messages through the patterns named, or through any.',
     complexity: 'O(N) with N patterns.',
-    channels: { kind: 'none', first: 1, last: -1 },
-    whileSubscribed: true,
     handler: unsubscribe('pattern'),
   },
-  {
-    name: 'ssubscribe',
+  ssubscribe: {
+    ...SUBSCRIBER,
     arity: -2,
-    flags: SUBSCRIBER_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
     since: '7.0.0',
+    syntax: '<shardchannel> [<shardchannel> ...]',
     summary: 'Receives the messages of shard channels from now on.',
     complexity: 'O(N) with N shard channels.',
     channels: { kind: 'subscribe', first: 1, last: -1 },
     shardChannels: ALL_ARGUMENTS,
-    whileSubscribed: true,
     handler: subscribe('shard'),
   },
-  {
-    name: 'sunsubscribe',
-    arity: -1,
-    flags: SUBSCRIBER_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
+  sunsubscribe: {
+    ...UNSUBSCRIBER,
     since: '7.0.0',
+    syntax: '[<shardchannel> ...]',
     summary: 'Receives no more messages of the shard channels named, or of any.',
     complexity: 'O(N) with N shard channels.',
-    channels: { kind: 'none', first: 1, last: -1 },
     shardChannels: ALL_ARGUMENTS,
-    whileSubscribed: true,
     handler: unsubscribe('shard'),
   },
-  {
-    name: 'spublish',
-    arity: 3,
-    flags: PUBLISHER_FLAGS,
-    categories: ['pubsub', 'fast'],
-    group: 'pubsub',
+  spublish: {
+    ...PUBLISHER,
     since: '7.0.0',
+    syntax: '<shardchannel> <message>',
     summary: 'Sends a message to the subscribers of a shard channel.',
     complexity: 'O(N) with N subscribers of the shard channel.',
-    channels: { kind: 'publish', first: 1, last: 1 },
     shardChannels: { first: 1, last: 1, step: 1 },
-    mayReplicate: true,
     handler: publish('shard'),
   },
-  {
-    name: 'pubsub',
-    arity: -2,
-    flags: [],
-    categories: ['slow'],
-    group: 'pubsub',
-    since: '2.8.0',
-    summary: 'Container of the commands that look into Pub/Sub.',
-  },
-  {
-    name: 'pubsub|channels',
-    arity: -2,
-    flags: INSPECTOR_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
-    since: '2.8.0',
-    summary: 'Lists the channels that have subscribers.',
-    complexity: 'O(N) with N channels.',
-    handler: channels('channel'),
-  },
-  {
-    name: 'pubsub|numpat',
-    arity: 2,
-    flags: INSPECTOR_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
-    since: '2.8.0',
-    summary: 'Counts the distinct patterns that are subscribed to.',
-    complexity: 'O(1)',
-    handler: ({ server, reply }) => reply.integer(server.registry.patternCount),
-  },
-  {
-    name: 'pubsub|numsub',
-    arity: -2,
-    flags: INSPECTOR_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
-    since: '2.8.0',
-    summary: 'Counts the subscribers of channels.',
-    complexity: 'O(N) with N channels.',
-    handler: numSub('channel'),
-  },
-  {
-    name: 'pubsub|shardchannels',
-    arity: -2,
-    flags: INSPECTOR_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
-    since: '7.0.0',
-    summary: 'Lists the shard channels that have subscribers.',
-    complexity: 'O(N) with N shard channels.',
-    handler: channels('shard'),
-  },
-  {
-    name: 'pubsub|shardnumsub',
-    arity: -2,
-    flags: INSPECTOR_FLAGS,
-    categories: ['pubsub', 'slow'],
-    group: 'pubsub',
-    since: '7.0.0',
-    summary: 'Counts the subscribers of shard channels.',
-    complexity: 'O(N) with N shard channels.',
-    handler: numSub('shard'),
-  },
-  helpSpec(
-    'pubsub',
-    'pubsub',
-    '6.2.0',
-    ['slow'],
-    [
-      [
-        'CHANNELS [<pattern>]',
-        'Lists the channels that have subscribers, all or those that match (default: *).',
-      ],
-      ['NUMPAT', 'Counts the distinct patterns that are subscribed to.'],
-      [
-        'NUMSUB [<channel> ...]',
-        'Counts the subscribers of channels, patterns not included (default: none).',
-      ],
-      [
-        'SHARDCHANNELS [<pattern>]',
-        'Lists the shard channels that have subscribers, all or those that match (default: *).',
-      ],
-      [
-        'SHARDNUMSUB [<shardchannel> ...]',
-        'Counts the subscribers of shard channels (default: none).',
-      ],
-    ],
-  ),
-]
+  pubsub,
+}

@@ -1,14 +1,28 @@
 import { clientMemory } from '../../client/memory.ts'
-import type { Category } from '../../acl/categories.ts'
 import type { Request } from '../../resp/request.ts'
-import type { CommandContext } from '../context.ts'
+import { parseInteger } from '../arguments.ts'
+import { CONTAINER, helpOf } from '../container.ts'
+import type { CommandContext, MemoryFacts, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
-import { helpSpec } from '../help.ts'
-import { parseInteger } from '../integers.ts'
-import type { CommandSpec } from '../spec.ts'
-import { subcommandsOf } from '../subcommand.ts'
+import type { CommandData } from '../spec.ts'
 
-const CATEGORIES: readonly Category[] = ['slow']
+/** Memory of the process and what it is used for, in bytes. */
+interface MemoryUse extends MemoryFacts {
+  readonly clientBytes: number
+  /** The server itself and its clients. */
+  readonly overhead: number
+  /** The rest. */
+  readonly dataset: number
+}
+
+/** Measures the memory for INFO and MEMORY. */
+export function memoryUse({ clients, facts }: Services): MemoryUse {
+  const measured = facts.memory()
+  let clientBytes = 0
+  for (const client of clients.all()) clientBytes += clientMemory(client)
+  const overhead = Math.min(measured.used, measured.startup + clientBytes)
+  return { ...measured, clientBytes, overhead, dataset: measured.used - overhead }
+}
 
 /** MEMORY USAGE key [SAMPLES count]: there is no such key. */
 function usage({ reply }: CommandContext, request: Request): void {
@@ -26,13 +40,9 @@ function usage({ reply }: CommandContext, request: Request): void {
   reply.null()
 }
 
-/** MEMORY STATS: Redis' fields, with what the runtime knows of itself. */
+/** MEMORY STATS: the fields of Redis, filled from the runtime. */
 function stats({ reply, server }: CommandContext): void {
-  const { used, peak, rss, startup } = server.facts.memory()
-  let clientBytes = 0
-  for (const client of server.clients.all()) clientBytes += clientMemory(client)
-  const overhead = Math.min(used, startup + clientBytes)
-  const dataset = used - overhead
+  const { used, peak, rss, startup, clientBytes, overhead, dataset } = memoryUse(server)
   const integers: readonly (readonly [string, number])[] = [
     ['peak.allocated', peak],
     ['total.allocated', used],
@@ -77,54 +87,74 @@ function mallocStats({ reply, server }: CommandContext): void {
   )
 }
 
-const sub = subcommandsOf('memory', {
+function doctor({ reply, server }: CommandContext): void {
+  const { used, peak } = server.facts.memory()
+  const percent = peak === 0 ? 0 : Math.round((used * 100) / peak)
+  reply.verbatim(
+    `${used} bytes are in use, ${percent} % of the most there ever were. INFO memory says what clients hold; ` +
+      'CLIENT LIST says which.\n',
+  )
+}
+
+const PLAIN = {
   flags: [],
-  categories: CATEGORIES,
+  categories: ['slow'],
   group: 'server',
+  since: '4.0.0',
   complexity: 'O(1)',
-})
+} as const satisfies Partial<CommandData>
+
+const REPORT = {
+  ...PLAIN,
+  tips: ['nondeterministic_output', 'request_policy:all_shards', 'response_policy:special'],
+} as const satisfies Partial<CommandData>
 
 /** MEMORY and its subcommands. */
-export const MEMORY_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'memory',
-    arity: -2,
-    flags: [],
-    categories: CATEGORIES,
-    group: 'server',
-    since: '4.0.0',
-    summary: 'Container of the commands about memory.',
-  },
-  sub('doctor', 2, '4.0.0', 'Says in words how the memory is.', ({ reply, server }) => {
-    const { used, peak } = server.facts.memory()
-    const percent = peak === 0 ? 0 : Math.round((used * 100) / peak)
-    reply.verbatim(
-      `${used} bytes are in use, ${percent} % of the most there ever were. INFO memory says what clients hold; ` +
-        'CLIENT LIST says which.\n',
-    )
-  }),
-  sub('malloc-stats', 2, '4.0.0', 'Says who manages the memory.', mallocStats),
-  sub(
-    'purge',
-    2,
-    '4.0.0',
-    'Has no effect: the runtime gives memory back by itself.',
-    ({ reply }) => {
-      reply.ok()
+export const memory: CommandData = {
+  ...CONTAINER,
+  group: 'server',
+  since: '4.0.0',
+  summary: 'Container of the commands about memory.',
+  subcommands: {
+    doctor: {
+      ...REPORT,
+      arity: 2,
+      syntax: '',
+      summary: 'Says in words how the memory is.',
+      handler: doctor,
     },
-  ),
-  sub('stats', 2, '4.0.0', 'Answers how much memory is used for what.', stats),
-  {
-    ...sub('usage', -3, '4.0.0', 'Answers null: there are no keys.', usage),
-    flags: ['readonly'],
-    categories: ['read', 'slow'],
-    keys: { first: 2, last: 2, step: 1, read: true, write: false },
+    'malloc-stats': {
+      ...REPORT,
+      arity: 2,
+      syntax: '',
+      summary: 'Says who manages the memory.',
+      handler: mallocStats,
+    },
+    purge: {
+      ...PLAIN,
+      arity: 2,
+      syntax: '',
+      summary: 'Has no effect: the runtime gives memory back by itself.',
+      tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
+      handler: ({ reply }) => reply.ok(),
+    },
+    stats: {
+      ...REPORT,
+      arity: 2,
+      syntax: '',
+      summary: 'Answers how much memory is used for what.',
+      handler: stats,
+    },
+    usage: {
+      ...PLAIN,
+      arity: -3,
+      flags: ['readonly'],
+      categories: ['read', 'slow'],
+      syntax: '<key> [SAMPLES <count>]',
+      summary: 'Answers null: there are no keys.',
+      keys: { first: 2, last: 2, step: 1, read: true, write: false },
+      handler: usage,
+    },
+    help: helpOf('memory', '4.0.0'),
   },
-  helpSpec('memory', 'server', '4.0.0', CATEGORIES, [
-    ['DOCTOR', 'Says in words how the memory is.'],
-    ['MALLOC-STATS', 'Says who manages the memory.'],
-    ['PURGE', 'Has no effect: the runtime gives memory back by itself.'],
-    ['STATS', 'Answers how much memory is used for what.'],
-    ['USAGE <key> [SAMPLES <count>]', 'Answers null: there are no keys.'],
-  ]),
-]
+}

@@ -2,11 +2,11 @@ import type { AuditEntry } from '../../token/revoke/audit.ts'
 import { checkRules } from '../../token/explain/rules.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
+import { parseInteger, textsFrom } from '../arguments.ts'
+import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
-import { helpSpec } from '../help.ts'
-import { parseInteger } from '../integers.ts'
-import type { CommandSpec, Handler } from '../spec.ts'
+import type { CommandData } from '../spec.ts'
 
 /** Entries that AUDIT answers without COUNT, as ACL LOG does. */
 const AUDIT_ENTRIES = 10
@@ -97,8 +97,7 @@ function writeEntry(reply: ReplyWriter, entry: AuditEntry): void {
 
 /** RESPCAST CHECK <rule> [<rule> ...]: tries the rules of a role. */
 function check({ reply, server }: CommandContext, request: Request): void {
-  const rules = Array.from({ length: request.count - 2 }, (_, at) => request.text(at + 2))
-  const checked = checkRules(server.table.catalog, rules, server.users.ruleOptions)
+  const checked = checkRules(server.table.catalog, textsFrom(request, 2), server.users.ruleOptions)
   if ('error' in checked) {
     reply.error(`ERR ${checked.error}`)
     return
@@ -111,85 +110,60 @@ function check({ reply, server }: CommandContext, request: Request): void {
   for (const warning of checked.warnings) reply.bulk(warning)
 }
 
-function admin(
-  name: string,
-  arity: number,
-  summary: string,
-  complexity: string,
-  handler: Handler,
-): CommandSpec {
-  return {
-    name: `respcast|${name}`,
-    arity,
-    flags: ['admin', 'noscript', 'loading', 'stale'],
-    categories: ['admin', 'slow', 'dangerous'],
-    group: 'server',
-    since: '0.1.0',
-    summary,
-    complexity,
-    handler,
-  }
-}
+const ADMIN = {
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  categories: ['admin', 'slow', 'dangerous'],
+  group: 'server',
+  since: '0.1.0',
+} as const satisfies Partial<CommandData>
 
 /** RESPCAST and its subcommands: what the console needs and Redis has no command for. */
-export const RESPCAST_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'respcast',
-    arity: -2,
-    flags: [],
-    categories: ['slow'],
-    group: 'server',
-    since: '0.1.0',
-    summary: 'Container of the commands that Redis does not have.',
-  },
-  admin(
-    'audit',
-    -2,
-    'Lists who revoked what, when and why.',
-    'O(N) with N the number of entries kept at hand.',
-    audit,
-  ),
-  {
-    ...admin(
-      'check',
-      -3,
-      'Tries the rules of a role without storing them.',
-      'O(N) with N the number of rules.',
-      check,
-    ),
-    isSecret: (_request, index) => index > 1,
-  },
-  admin(
-    'patterns',
-    2,
-    'Lists the patterns that are subscribed to, each with the number of its subscribers.',
-    'O(N) with N the number of patterns.',
-    patterns,
-  ),
-  admin(
-    'subscriptions',
-    3,
-    'Lists what a client is subscribed to.',
-    'O(N) with N the number of its subscriptions.',
-    subscriptions,
-  ),
-  helpSpec(
-    'respcast',
-    'server',
-    '0.1.0',
-    ['slow'],
-    [
-      [
-        'AUDIT [COUNT <count>] [SINCE <unix-time-milliseconds>]',
-        'Lists who revoked what, when and why, newest first.',
-      ],
-      ['CHECK <rule> [<rule> ...]', 'Tries the rules of a role without storing them.'],
-      ['PATTERNS', 'Lists the patterns that are subscribed to, and by how many.'],
-      [
-        'SUBSCRIPTIONS <client-id>',
+export const respcast: CommandData = {
+  ...CONTAINER,
+  group: 'server',
+  since: '0.1.0',
+  summary: 'Container of the commands that Redis does not have.',
+  subcommands: {
+    audit: {
+      ...ADMIN,
+      arity: -2,
+      syntax: '[COUNT <count>] [SINCE <unix-time-milliseconds>]',
+      summary: 'Lists who revoked what, when and why.',
+      help: ['Lists who revoked what, when and why, newest first.'],
+      complexity: 'O(N) with N the number of entries kept at hand.',
+      handler: audit,
+    },
+    check: {
+      ...ADMIN,
+      arity: -3,
+      syntax: '<rule> [<rule> ...]',
+      summary: 'Tries the rules of a role without storing them.',
+      complexity: 'O(N) with N the number of rules.',
+      secret: 2,
+      handler: check,
+    },
+    patterns: {
+      ...ADMIN,
+      arity: 2,
+      syntax: '',
+      summary:
+        'Lists the patterns that are subscribed to, each with the number of its subscribers.',
+      help: ['Lists the patterns that are subscribed to, and by how many.'],
+      complexity: 'O(N) with N the number of patterns.',
+      handler: patterns,
+    },
+    subscriptions: {
+      ...ADMIN,
+      arity: 3,
+      syntax: '<client-id>',
+      summary: 'Lists what a client is subscribed to.',
+      help: [
         'Lists the channels, patterns and shard channels of a client, each with the user who',
         'subscribed to it.',
       ],
-    ],
-  ),
-]
+      complexity: 'O(N) with N the number of its subscriptions.',
+      handler: subscriptions,
+    },
+    help: helpOf('respcast', '0.1.0'),
+  },
+}

@@ -1,39 +1,10 @@
-import type { Category } from '../../acl/categories.ts'
 import { CLOSES } from '../../client/close.ts'
 import type { Request } from '../../resp/request.ts'
+import { parseInteger } from '../arguments.ts'
+import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
-import { SYNTAX_ERROR } from '../error-texts.ts'
-import { helpSpec } from '../help.ts'
-import { infoText } from './info.ts'
-import { parseInteger } from '../integers.ts'
-import { isSecretOfConfigSet } from '../secrets.ts'
-import type { CommandFlag, CommandSpec, Handler } from '../spec.ts'
-
-const ADMIN: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
-const ADMIN_CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous']
-
-function configGet({ reply, server }: CommandContext, request: Request): void {
-  const patterns: string[] = []
-  for (let i = 2; i < request.count; i++) patterns.push(request.text(i))
-  const pairs = server.config.get(patterns)
-  reply.map(pairs.length)
-  for (const [name, value] of pairs) {
-    reply.bulk(name)
-    reply.bulk(value)
-  }
-}
-
-function configSet({ reply, server }: CommandContext, request: Request): void {
-  if (request.count % 2 !== 0) {
-    reply.error(SYNTAX_ERROR)
-    return
-  }
-  const pairs: [string, string][] = []
-  for (let i = 2; i < request.count; i += 2) pairs.push([request.text(i), request.text(i + 1)])
-  const error = server.config.set(pairs)
-  if (error === undefined) reply.ok()
-  else reply.error(`ERR ${error}`)
-}
+import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
+import type { CommandData, CommandRecord } from '../spec.ts'
 
 function time({ reply, server }: CommandContext): void {
   const nowMs = server.clock.wallMs()
@@ -64,173 +35,180 @@ function shutdown({ client, reply, server }: CommandContext, request: Request): 
   }
 }
 
-/** A small command of an empty server: its answer is the same whatever there is. */
-function fixed(
-  name: string,
-  arity: number,
-  flags: readonly CommandFlag[],
-  categories: readonly Category[],
-  since: string,
-  summary: string,
-  handler: Handler,
-): CommandSpec {
-  return {
-    name,
-    arity,
-    flags,
-    categories,
-    group: 'server',
-    since,
-    summary,
-    complexity: 'O(1)',
-    handler,
+function lolwut({ reply, server }: CommandContext, request: Request): void {
+  const hasVersion = request.count >= 3 && request.text(1).toLowerCase() === 'version'
+  if (hasVersion && parseInteger(request.text(2)) === undefined) reply.error(NOT_AN_INTEGER)
+  else reply.verbatim(lolwutText(server.clock.wallMs() / 1000, server.facts.version))
+}
+
+const ROWS = 13
+const COLUMNS = 53
+
+/** A row of text is about twice as high as a column is wide. */
+const ROW_HEIGHT = 2.1
+
+const SHADES = ' .:-=+*#'
+
+/** LOLWUT: the rings that messages make around their publishers, and the version in the last line. */
+function lolwutText(seconds: number, version: string): string {
+  const rows: string[] = []
+  for (let row = 0; row < ROWS; row++) {
+    let line = ''
+    for (let column = 0; column < COLUMNS; column++)
+      line += shade(column, row * ROW_HEIGHT, seconds)
+    rows.push(line.trimEnd())
   }
+  return `${rows.join('\n')}\n\nRedis ver. ${version}\n`
 }
 
-function configSub(
-  name: string,
-  arity: number,
-  since: string,
-  summary: string,
-  handler: Handler,
-): CommandSpec {
-  return fixed(`config|${name}`, arity, ADMIN, ADMIN_CATEGORIES, since, summary, handler)
+function shade(x: number, y: number, seconds: number): string {
+  const height =
+    wave(x - COLUMNS * 0.3, y - 9, seconds) + wave(x - COLUMNS * 0.78, y - 17, seconds * 1.3)
+  const level = Math.round(((height + 2) / 4) * (SHADES.length - 1))
+  return SHADES[level] ?? ' '
 }
 
-/** Commands of the group `server` but ACL and COMMAND. */
-export const SERVER_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'info',
-    arity: -1,
-    flags: ['loading', 'stale'],
-    categories: ['slow', 'dangerous'],
+/** Height of a wave at a place, from -1 to 1: it runs outwards and fades. */
+function wave(x: number, y: number, seconds: number): number {
+  const distance = Math.hypot(x, y)
+  return Math.cos(distance * 0.9 - seconds) * Math.exp(-distance / 24)
+}
+
+/** Redis' answer to DEBUG and MODULE unless the configuration allows them. */
+function notAllowed(command: 'DEBUG' | 'MODULE'): string {
+  return (
+    `ERR ${command} command not allowed. If the enable-${command.toLowerCase()}-command option is set to "local", ` +
+    'you can run it from a local connection, otherwise you need to set this option in the configuration file, and ' +
+    'then restart the server.'
+  )
+}
+
+/** A command that is refused, in MULTI too. */
+function forbidden(error: string) {
+  return {
+    categories: ['admin', 'slow', 'dangerous'],
+    group: 'server',
+    since: '4.0.0',
+    summary: 'Is not allowed.',
+    complexity: 'O(1)',
+    refuseInMulti: () => error,
+    handler: ({ reply }: CommandContext) => reply.error(error),
+  } as const satisfies Partial<CommandData>
+}
+
+const FORBIDDEN_MODULE = {
+  ...forbidden(notAllowed('MODULE')),
+  flags: ['admin', 'noscript', 'no_async_loading'],
+} as const satisfies Partial<CommandData>
+
+const FLUSH = {
+  arity: -1,
+  flags: ['write'],
+  categories: ['keyspace', 'write', 'slow', 'dangerous'],
+  group: 'server',
+  since: '1.0.0',
+  syntax: '[ASYNC|SYNC]',
+  summary: 'Has no effect: there are no keys.',
+  complexity: 'O(1)',
+  tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
+  handler: ({ reply }: CommandContext) => reply.ok(),
+} as const satisfies CommandData
+
+/** Commands of the group `server` that stand alone. */
+export const SERVER_COMMANDS = {
+  time: {
+    arity: 1,
+    flags: ['loading', 'stale', 'fast'],
+    categories: ['fast'],
+    group: 'server',
+    since: '2.6.0',
+    syntax: '',
+    summary: 'Answers the time.',
+    complexity: 'O(1)',
+    tips: ['nondeterministic_output'],
+    handler: time,
+  },
+  dbsize: {
+    arity: 1,
+    flags: ['readonly', 'fast'],
+    categories: ['keyspace', 'read', 'fast'],
     group: 'server',
     since: '1.0.0',
-    summary: 'Describes the server in numbers.',
+    syntax: '',
+    summary: 'Answers 0: there are no keys.',
     complexity: 'O(1)',
-    handler: ({ reply, server }, request) => {
-      const wanted: string[] = []
-      for (let i = 1; i < request.count; i++) wanted.push(request.text(i).toLowerCase())
-      reply.verbatim(Buffer.from(infoText(server, wanted), 'utf8'))
-    },
+    tips: ['request_policy:all_shards', 'response_policy:agg_sum'],
+    handler: ({ reply }) => reply.integer(0),
   },
-  {
-    name: 'config',
-    arity: -2,
-    flags: [],
-    categories: ['slow'],
+  flushall: FLUSH,
+  flushdb: FLUSH,
+  lastsave: {
+    arity: 1,
+    flags: ['loading', 'stale', 'fast'],
+    categories: ['admin', 'fast', 'dangerous'],
     group: 'server',
-    since: '2.0.0',
-    summary: 'Container of the commands about directives.',
+    since: '1.0.0',
+    syntax: '',
+    summary: 'Answers when the server started: nothing is saved.',
+    complexity: 'O(1)',
+    tips: ['nondeterministic_output'],
+    handler: ({ reply, server }) => reply.integer(Math.floor(server.facts.startedMs / 1000)),
   },
-  configSub('get', -3, '2.0.0', 'Answers directives and their values.', configGet),
-  {
-    ...configSub('set', -4, '2.0.0', 'Changes directives, all of them or none.', configSet),
-    isSecret: isSecretOfConfigSet,
+  shutdown: {
+    arity: -1,
+    flags: ['admin', 'noscript', 'loading', 'stale', 'no_multi', 'allow_busy'],
+    categories: ['admin', 'slow', 'dangerous'],
+    group: 'server',
+    since: '1.0.0',
+    syntax: '[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]',
+    summary: 'Ends the server in good order.',
+    complexity: 'O(1)',
+    handler: shutdown,
   },
-  configSub('resetstat', 2, '2.0.0', 'Sets what INFO counts to zero.', ({ reply, server }) => {
-    server.counters.reset()
-    server.load.reset()
-    for (const command of server.table.all()) command.resetStatistics()
-    reply.ok()
-  }),
-  configSub('rewrite', 2, '2.8.0', 'Writes the configuration file.', ({ reply, server }) => {
-    const error = server.config.rewrite()
-    if (error === undefined) reply.ok()
-    else reply.error(`ERR ${error}`)
-  }),
-  helpSpec(
-    'config',
-    'server',
-    '5.0.0',
-    ['slow'],
-    [
-      ['GET <pattern>', 'Answers the directives that match and their values.'],
-      ['SET <directive> <value>', 'Changes a directive.'],
-      ['RESETSTAT', 'Sets what INFO counts to zero.'],
-      ['REWRITE', 'Writes the configuration file.'],
-    ],
-  ),
-  fixed('time', 1, ['loading', 'stale', 'fast'], ['fast'], '2.6.0', 'Answers the time.', time),
-  fixed(
-    'role',
-    1,
-    ['noscript', 'loading', 'stale', 'fast'],
-    ['admin', 'fast', 'dangerous'],
-    '2.8.12',
-    'Answers that this server has no replicas.',
-    ({ reply }) => {
-      reply.array(3)
-      reply.bulk('master')
-      reply.integer(0)
-      reply.array(0)
-    },
-  ),
-  fixed(
-    'dbsize',
-    1,
-    ['readonly', 'fast'],
-    ['keyspace', 'read', 'fast'],
-    '1.0.0',
-    'Answers 0: there are no keys.',
-    ({ reply }) => reply.integer(0),
-  ),
-  fixed(
-    'flushall',
-    -1,
-    ['write'],
-    ['keyspace', 'write', 'slow', 'dangerous'],
-    '1.0.0',
-    'Has no effect: there are no keys.',
-    ({ reply }) => reply.ok(),
-  ),
-  fixed(
-    'flushdb',
-    -1,
-    ['write'],
-    ['keyspace', 'write', 'slow', 'dangerous'],
-    '1.0.0',
-    'Has no effect: there are no keys.',
-    ({ reply }) => reply.ok(),
-  ),
-  fixed(
-    'lastsave',
-    1,
-    ['loading', 'stale', 'fast'],
-    ['admin', 'fast', 'dangerous'],
-    '1.0.0',
-    'Answers when the server started: nothing is saved.',
-    ({ reply, server }) => {
-      reply.integer(Math.floor(server.facts.startedMs / 1000))
-    },
-  ),
-  fixed(
-    'shutdown',
-    -1,
-    ['admin', 'noscript', 'loading', 'stale', 'no_multi', 'allow_busy'],
-    ADMIN_CATEGORIES,
-    '1.0.0',
-    'Ends the server in good order.',
-    shutdown,
-  ),
-  {
-    ...fixed(
-      'wait',
-      3,
-      ['blocking'],
-      ['slow', 'blocking', 'connection'],
-      '3.0.0',
-      'Answers 0: there are no replicas.',
-      ({ reply }, request) => {
-        const replicas = parseInteger(request.text(1))
-        const timeoutMs = parseInteger(request.text(2))
-        if (replicas === undefined) reply.error('ERR value is not an integer or out of range')
-        else if (timeoutMs === undefined)
-          reply.error('ERR timeout is not an integer or out of range')
-        else if (timeoutMs < 0) reply.error('ERR timeout is negative')
-        else reply.integer(0)
+  lolwut: {
+    arity: -1,
+    flags: ['readonly', 'fast'],
+    categories: ['read', 'fast'],
+    group: 'server',
+    since: '5.0.0',
+    syntax: '[VERSION <version>]',
+    summary: 'Draws something, and says the version.',
+    handler: lolwut,
+  },
+  module: {
+    ...CONTAINER,
+    group: 'server',
+    since: '4.0.0',
+    summary: 'Container of the commands about modules.',
+    subcommands: {
+      help: helpOf('module', '5.0.0'),
+      list: {
+        arity: 2,
+        flags: ['admin', 'noscript'],
+        categories: ['admin', 'slow', 'dangerous'],
+        group: 'server',
+        since: '4.0.0',
+        syntax: '',
+        summary: 'Answers no modules.',
+        complexity: 'O(1)',
+        tips: ['nondeterministic_output_order'],
+        handler: ({ reply }) => reply.array(0),
       },
-    ),
-    group: 'generic',
+      load: { ...FORBIDDEN_MODULE, arity: -3, syntax: '<path> [<arg> ...]' },
+      loadex: {
+        ...FORBIDDEN_MODULE,
+        arity: -3,
+        since: '7.0.0',
+        syntax: '<path> [CONFIG <name> <value> ...] [ARGS ...]',
+      },
+      unload: { ...FORBIDDEN_MODULE, arity: 3, syntax: '<name>' },
+    },
   },
-]
+  debug: {
+    ...forbidden(notAllowed('DEBUG')),
+    arity: -2,
+    flags: ['admin', 'noscript', 'loading', 'stale'],
+    since: '1.0.0',
+    syntax: '<subcommand> [<arg> ...]',
+  },
+} as const satisfies CommandRecord

@@ -4,14 +4,13 @@ import type { Question } from '../../token/explain/fix.ts'
 import type { Request } from '../../resp/request.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import { ArgumentList } from '../../resp/request.ts'
+import { InnerRequest, parseInteger } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
 import { arityError, subcommandArity } from '../error-texts.ts'
-import { parseInteger } from '../integers.ts'
-import { Slice } from '../request-slice.ts'
-import type { CommandSpec, Completion } from '../spec.ts'
+import type { Completion } from '../spec.ts'
 
 /** TOKEN EXPLAIN <jwt> | CLIENT <id> [<command> <arg>...]. */
-function explain(context: CommandContext, request: Request): void | Promise<Completion> {
+export function explain(context: CommandContext, request: Request): void | Promise<Completion> {
   const { reply, server } = context
   if (!isAboutClient(request)) {
     const question = questionAt(context, request, 3)
@@ -39,7 +38,7 @@ function explain(context: CommandContext, request: Request): void | Promise<Comp
 }
 
 /** TOKEN WHY <command> <channel>. */
-function why(context: CommandContext, request: Request): void {
+export function why(context: CommandContext, request: Request): void {
   const { client, reply, server } = context
   const command = server.table.named(request.text(2))
   if (command === undefined) {
@@ -50,7 +49,8 @@ function why(context: CommandContext, request: Request): void {
   reply.bulk(verdictOf(authorize(client.identity, client.overlay, command.acl, asked)))
 }
 
-function isAboutClient(request: Request): boolean {
+/** Reports whether TOKEN EXPLAIN asks about a client, and so carries no token. */
+export function isAboutClient(request: Request): boolean {
   return request.count > 2 && request.text(2).toLowerCase() === 'client'
 }
 
@@ -62,7 +62,7 @@ function questionAt(
 ): Question | 'refused' | undefined {
   if (request.count <= at) return undefined
   // What waits for the answer must not look into bytes that are gone.
-  const inner = new Slice(request, at).detach()
+  const inner = new InnerRequest(request, at).detach()
   const command = server.table.find(inner)
   if (command === undefined) {
     reply.error(`ERR Command '${inner.text(0).slice(0, 128)}' not found`)
@@ -88,33 +88,3 @@ function writeExplanation(reply: ReplyWriter, explanation: Explanation): void {
     else reply.bulk(value)
   }
 }
-
-/** TOKEN EXPLAIN and TOKEN WHY; they stand behind the container `token`. */
-export const TOKEN_EXPLAIN_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'token|explain',
-    arity: -3,
-    flags: ['admin', 'noscript', 'loading', 'stale'],
-    categories: ['admin', 'slow', 'dangerous'],
-    group: 'server',
-    since: '0.1.0',
-    summary: 'Says what a token or a token session may do, and why.',
-    complexity: 'O(N) with N the number of patterns that the token grants.',
-    refuseInMulti: (_context, request) =>
-      isAboutClient(request) ? undefined : 'ERR EXPLAIN of a token is not allowed inside MULTI',
-    isSecret: (request, index) => index === 2 && !isAboutClient(request),
-    handler: explain,
-  },
-  {
-    name: 'token|why',
-    arity: 4,
-    flags: ['noscript', 'loading', 'stale', 'fast'],
-    categories: ['fast', 'connection'],
-    group: 'connection',
-    since: '0.1.0',
-    summary:
-      'Says whether this connection may run a command on a channel, and if not, what refuses it.',
-    complexity: 'O(N) with N the number of patterns that the user has.',
-    handler: why,
-  },
-]

@@ -1,4 +1,3 @@
-import type { Category } from '../../acl/categories.ts'
 import { describeClient } from '../../client/describe.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
@@ -8,16 +7,12 @@ import {
   type Revocation,
   type RevocationOrder,
 } from '../../token/revoke/revocation.ts'
+import { parseInteger, textsFrom } from '../arguments.ts'
+import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER } from '../error-texts.ts'
-import { helpSpec } from '../help.ts'
-import { parseInteger } from '../integers.ts'
-import type { CommandFlag, CommandSpec, Completion } from '../spec.ts'
-
-const ADMIN: readonly CommandFlag[] = ['admin', 'noscript', 'loading', 'stale']
-/** Their answer waits for the disk, which EXEC cannot. */
-const ADMIN_WAITING: readonly CommandFlag[] = [...ADMIN, 'no_multi']
-const ADMIN_CATEGORIES: readonly Category[] = ['admin', 'slow', 'dangerous']
+import type { CommandData, Completion } from '../spec.ts'
+import { explain, isAboutClient, why } from './explain.ts'
 
 /** Sessions that a dry run shows. */
 const SAMPLE_SIZE = 10
@@ -29,9 +24,7 @@ const TOO_MANY = 'ERR too many revocations are in force. Lift some, or give them
 function revoke(context: CommandContext, request: Request): void | Promise<Completion> {
   const { reply, server } = context
   const { revocation } = server.tokens
-  const words: string[] = []
-  for (let i = 2; i < request.count; i++) words.push(request.text(i))
-  const read = revocation.read(words)
+  const read = revocation.read(textsFrom(request, 2))
   if ('error' in read) {
     reply.error(read.error)
   } else if (read.dryRun) {
@@ -86,7 +79,7 @@ function revocations({ reply, server }: CommandContext): void {
   for (const record of records) writeRecord(reply, record)
 }
 
-/** The fields of every record, and behind them those that only some have. */
+/** Writes the fields of every record, then those that only some have. */
 function writeRecord(reply: ReplyWriter, record: Revocation): void {
   const { scope, only, message } = record
   const issuer = record.kind === 'issuer' ? issuerLabel(record.target) : record.issuer
@@ -120,88 +113,93 @@ function utf8Bytes(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }
 
-function admin(
-  name: string,
-  arity: number,
-  flags: readonly CommandFlag[],
-  summary: string,
-  complexity: string,
-  handler: CommandSpec['handler'],
-): CommandSpec {
-  return {
-    name: `token|${name}`,
-    arity,
-    flags,
-    categories: ADMIN_CATEGORIES,
-    group: 'server',
-    since: '0.1.0',
-    summary,
-    complexity,
-    ...(handler ? { handler } : {}),
-  }
-}
+const ADMIN = {
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  categories: ['admin', 'slow', 'dangerous'],
+  group: 'server',
+  since: '0.1.0',
+} as const satisfies Partial<CommandData>
 
-/** TOKEN and the subcommands that revoke; TOKEN EXPLAIN and TOKEN WHY have a file of their own. */
-export const TOKEN_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'token',
-    arity: -2,
-    flags: [],
-    categories: ['slow'],
-    group: 'server',
-    since: '0.1.0',
-    summary: 'Container of the commands about tokens and what they grant.',
+/** Their answer waits for the disk, which EXEC cannot. */
+const ADMIN_WAITING = {
+  ...ADMIN,
+  flags: [...ADMIN.flags, 'no_multi'],
+} as const satisfies Partial<CommandData>
+
+/** TOKEN and its subcommands. */
+export const token: CommandData = {
+  ...CONTAINER,
+  group: 'server',
+  since: '0.1.0',
+  summary: 'Container of the commands about tokens and what they grant.',
+  subcommands: {
+    revoke: {
+      ...ADMIN_WAITING,
+      arity: -3,
+      syntax: [
+        [
+          'JTI <id> | SUB <sub> | GROUP <group> | ROLE <name> | KID <kid> [FROM <issuer alias>] [<option> ...]',
+          'Refuses the tokens named and closes their sessions. Answers how many there were.',
+        ],
+        [
+          'ISSUER <alias> | ALL [<option> ...]',
+          'The same for all tokens of an issuer, or for all there are.',
+        ],
+        [
+          'CHANNEL <pattern> [FOR SUB <sub> | FOR ROLE <name> | FOR GROUP <group>] [FROM <issuer alias>] [ONLY SUBSCRIBE | ONLY PUBLISH] [<option> ...]',
+          'Takes channels away from token sessions, whatever allows them.',
+          'Options: BEFORE <unix-ms>, HARD, TTL <seconds> or PERSIST, REASON <text>, MESSAGE <text>, DRYRUN.',
+        ],
+      ],
+      summary:
+        'Refuses tokens and ends their sessions, or takes channels away from them. Answers how many sessions it hit, once that is on disk.',
+      complexity:
+        'O(N) with N sessions hit; for channels also O(M) with M names that are subscribed to.',
+      handler: revoke,
+    },
+    unrevoke: {
+      ...ADMIN_WAITING,
+      arity: 3,
+      syntax: '<id>',
+      summary: 'Takes a revocation back. Sessions that it ended stay ended.',
+      help: ['Takes a revocation back.'],
+      complexity: 'O(1)',
+      handler: unrevoke,
+    },
+    revocations: {
+      ...ADMIN,
+      arity: 2,
+      syntax: '',
+      summary: 'Lists the revocations in force, oldest first.',
+      help: ['Lists the revocations in force.'],
+      complexity: 'O(N) with N revocations.',
+      handler: revocations,
+    },
+    help: helpOf('token', '0.1.0', ['explain', 'revoke', 'revocations', 'unrevoke', 'why']),
+    explain: {
+      ...ADMIN,
+      arity: -3,
+      syntax: '<jwt> | CLIENT <id> [<command> [<arg> ...]]',
+      summary: 'Says what a token or a token session may do, and why.',
+      help: ['Says what a token or a session may do, and what allows or denies it.'],
+      complexity: 'O(N) with N the number of patterns that the token grants.',
+      secret: (request, index) => index === 2 && !isAboutClient(request),
+      refuseInMulti: (_context, request) =>
+        isAboutClient(request) ? undefined : 'ERR EXPLAIN of a token is not allowed inside MULTI',
+      handler: explain,
+    },
+    why: {
+      arity: 4,
+      flags: ['noscript', 'loading', 'stale', 'fast'],
+      categories: ['fast', 'connection'],
+      group: 'connection',
+      since: '0.1.0',
+      syntax: '<command> <channel>',
+      summary:
+        'Says whether this connection may run a command on a channel, and if not, what refuses it.',
+      help: ['Says what denies a command on a channel to this session.'],
+      complexity: 'O(N) with N the number of patterns that the user has.',
+      handler: why,
+    },
   },
-  admin(
-    'revoke',
-    -3,
-    ADMIN_WAITING,
-    'Refuses tokens and ends their sessions, or takes channels away from them. Answers how many sessions it hit, once that is on disk.',
-    'O(N) with N sessions hit; for channels also O(M) with M names that are subscribed to.',
-    revoke,
-  ),
-  admin(
-    'unrevoke',
-    3,
-    ADMIN_WAITING,
-    'Takes a revocation back. Sessions that it ended stay ended.',
-    'O(1)',
-    unrevoke,
-  ),
-  admin(
-    'revocations',
-    2,
-    ADMIN,
-    'Lists the revocations in force, oldest first.',
-    'O(N) with N revocations.',
-    revocations,
-  ),
-  helpSpec(
-    'token',
-    'server',
-    '0.1.0',
-    ['slow'],
-    [
-      [
-        'EXPLAIN <jwt> | CLIENT <id> [<command> [<arg> ...]]',
-        'Says what a token or a session may do, and what allows or denies it.',
-      ],
-      [
-        'REVOKE JTI <id> | SUB <sub> | GROUP <group> | ROLE <name> | KID <kid> [FROM <issuer alias>] [<option> ...]',
-        'Refuses the tokens named and closes their sessions. Answers how many there were.',
-      ],
-      [
-        'REVOKE ISSUER <alias> | ALL [<option> ...]',
-        'The same for all tokens of an issuer, or for all there are.',
-      ],
-      [
-        'REVOKE CHANNEL <pattern> [FOR SUB <sub> | FOR ROLE <name> | FOR GROUP <group>] [FROM <issuer alias>] [ONLY SUBSCRIBE | ONLY PUBLISH] [<option> ...]',
-        'Takes channels away from token sessions, whatever allows them.',
-        'Options: BEFORE <unix-ms>, HARD, TTL <seconds> or PERSIST, REASON <text>, MESSAGE <text>, DRYRUN.',
-      ],
-      ['REVOCATIONS', 'Lists the revocations in force.'],
-      ['UNREVOKE <id>', 'Takes a revocation back.'],
-      ['WHY <command> <channel>', 'Says what denies a command on a channel to this session.'],
-    ],
-  ),
-]
+}

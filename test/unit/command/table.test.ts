@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ALL_COMMANDS } from '../../../server/command/commands.ts'
-import { helpSpec } from '../../../server/command/help.ts'
-import { parseInteger } from '../../../server/command/integers.ts'
 import type { CommandSpec } from '../../../server/command/spec.ts'
 import { CommandTable } from '../../../server/command/table.ts'
+import { DIRECTIVES } from '../../../server/config/directives.ts'
 import { ArgumentList } from '../../../server/resp/request.ts'
 
 const spec = (name: string, arity = 1): CommandSpec => ({
@@ -14,6 +13,7 @@ const spec = (name: string, arity = 1): CommandSpec => ({
   group: 'server',
   since: '1.0.0',
   summary: '',
+  syntax: '',
   handler: () => {},
 })
 
@@ -141,38 +141,48 @@ describe('Every command of the server', () => {
   })
 })
 
-describe('HELP', () => {
-  test('is laid out as in Redis', () => {
-    const { name, arity } = helpSpec('client', 'connection', '5.0.0', ['slow'], [])
-    expect([name, arity]).toEqual(['client|help', 2])
-  })
-})
+describe('An argument is shown', () => {
+  const table = new CommandTable(ALL_COMMANDS)
 
-describe('An integer argument', () => {
-  test.each([
-    ['0', 0],
-    ['-1', -1],
-    ['9007199254740991', 9_007_199_254_740_991],
-    ['-9007199254740991', -9_007_199_254_740_991],
-  ])('%s is one', (text, value) => {
-    expect(parseInteger(text)).toBe(value)
+  /** The command as MONITOR and the slow log show it. */
+  const shown = (...args: string[]): string => {
+    const request = ArgumentList.of(...args)
+    const command = table.find(request)
+    return args.map((_arg, index) => command?.shown(request, index)).join(' ')
+  }
+
+  test('as it is, but for AUTH and the users of ACL, of which all is secret', () => {
+    expect(shown('PING', 'x')).toBe('PING x')
+    expect(shown('AUTH', 'pw')).toBe('AUTH (redacted)')
+    expect(shown('AUTH', 'u', 'pw')).toBe('AUTH (redacted) (redacted)')
+    expect(shown('ACL', 'SETUSER', 'u', '>pw', 'on')).toBe(
+      'ACL SETUSER (redacted) (redacted) (redacted)',
+    )
   })
 
-  test.each([
-    '',
-    '-',
-    '-0',
-    '+1',
-    '01',
-    ' 1',
-    '1 ',
-    '1.0',
-    '1e3',
-    '0x1',
-    '9007199254740992',
-    '1\n',
-    '٣',
-  ])('%j is none', (text) => {
-    expect(parseInteger(text)).toBeUndefined()
+  test('but for the two words after AUTH in HELLO', () => {
+    expect(shown('HELLO', '3')).toBe('HELLO 3')
+    expect(shown('HELLO', '3', 'SETNAME', 'n', 'auth', 'u', 'pw')).toBe(
+      'HELLO 3 SETNAME n auth (redacted) (redacted)',
+    )
+    expect(shown('HELLO', '3', 'AUTH', 'u', 'pw', 'SETNAME', 'n')).toBe(
+      'HELLO 3 AUTH (redacted) (redacted) SETNAME n',
+    )
+  })
+
+  test('but for the values of directives that hold secrets', () => {
+    expect(shown('CONFIG', 'SET', 'port', '1', 'RequirePass', 'pw', 'dir', 'x')).toBe(
+      'CONFIG SET port 1 RequirePass (redacted) dir x',
+    )
+    expect(shown('CONFIG', 'SET', 'port', 'requirepass')).toBe('CONFIG SET port requirepass')
+  })
+
+  test('but for the value of each directive that its table calls secret', () => {
+    for (const { name, aliases = [], sensitive, secret } of DIRECTIVES) {
+      const value = (sensitive ?? secret ?? false) ? '(redacted)' : 'x'
+      for (const each of [name, ...aliases]) {
+        expect(shown('CONFIG', 'SET', each, 'x')).toBe(`CONFIG SET ${each} ${value}`)
+      }
+    }
   })
 })

@@ -1,23 +1,18 @@
-import { isCategory } from '../../acl/categories.ts'
 import { compileGlob } from '../../../shared/glob.ts'
+import { isCategory } from '../../acl/categories.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
+import { InnerRequest } from '../arguments.ts'
+import { helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
-import { helpSpec } from '../help.ts'
-import { Slice } from '../request-slice.ts'
-import { FLAGS, type Command, type CommandFlag, type CommandSpec, type Handler } from '../spec.ts'
-import { subcommandsOf } from '../subcommand.ts'
-import { commandTips } from '../tips.ts'
-import type { Category } from '../../acl/categories.ts'
+import { FLAGS, type CommandData, type Handler } from '../spec.ts'
+import type { Command } from '../table.ts'
 
-const FLAGS_HERE: readonly CommandFlag[] = ['loading', 'stale']
-const CATEGORIES_HERE: readonly Category[] = ['slow', 'connection']
-
-/** All keys that commands of this server name are read only. */
+/** Every key is read only: this server has none. */
 const KEY_FLAG = 'RO'
 
-/** One element of COMMAND INFO; parts that a command does not have are empty. */
+/** Writes one element of COMMAND INFO; parts that a command does not have are empty. */
 function writeCommand(reply: ReplyWriter, command: Command): void {
   const { spec } = command
   reply.array(10)
@@ -32,7 +27,7 @@ function writeCommand(reply: ReplyWriter, command: Command): void {
   reply.integer(step)
   reply.set(spec.categories.length)
   for (const category of spec.categories) reply.simple(`@${category}`)
-  const tips = commandTips(spec.name)
+  const { tips = [] } = spec
   reply.set(tips.length)
   for (const tip of tips) reply.bulk(tip)
   writeKeySpecs(reply, command)
@@ -46,7 +41,7 @@ function writeCommand(reply: ReplyWriter, command: Command): void {
 
 const NO_POSITIONS = { first: 0, last: 0, step: 0 }
 
-/** Commands on shard channels are routed like keys in a cluster, though their names are none. */
+/** Writes the key specifications. Shard channels are among them: a cluster routes them like keys. */
 function writeKeySpecs(reply: ReplyWriter, { spec, slots }: Command): void {
   if (!slots) {
     reply.set(0)
@@ -173,7 +168,7 @@ function findKeys({ reply, server }: CommandContext, request: Request, withFlags
     reply.error('ERR Invalid command specified')
     return
   }
-  const inner = new Slice(request, 2)
+  const inner = new InnerRequest(request, 2)
   const { keys } = command.spec
   if (!keys) {
     reply.error('ERR The command has no key arguments')
@@ -194,48 +189,77 @@ function findKeys({ reply, server }: CommandContext, request: Request, withFlags
   }
 }
 
-const sub = subcommandsOf('command', {
-  flags: FLAGS_HERE,
-  categories: CATEGORIES_HERE,
+const COMMON = {
+  flags: ['loading', 'stale'],
+  categories: ['slow', 'connection'],
   group: 'server',
   complexity: 'O(N) with N commands.',
-})
+} as const satisfies Partial<CommandData>
 
 /** COMMAND and its subcommands. */
-export const INTROSPECTION_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'command',
-    arity: -1,
-    flags: FLAGS_HERE,
-    categories: CATEGORIES_HERE,
-    group: 'server',
-    since: '2.8.13',
-    summary: 'Describes all commands.',
-    complexity: 'O(N) with N commands.',
-    handler: all,
+export const command: CommandData = {
+  ...COMMON,
+  arity: -1,
+  since: '2.8.13',
+  syntax: '[<subcommand> [<arg> ...]]',
+  summary: 'Describes all commands.',
+  tips: ['nondeterministic_output_order'],
+  handler: all,
+  subcommands: {
+    count: {
+      ...COMMON,
+      arity: 2,
+      since: '2.8.13',
+      syntax: '',
+      summary: 'Counts the commands.',
+      handler: ({ reply, server }) => reply.integer(server.table.size),
+    },
+    docs: {
+      ...COMMON,
+      arity: -2,
+      since: '7.0.0',
+      syntax: '[<command-name> ...]',
+      summary: 'Says what commands are for.',
+      help: ['Says what commands are for, all or those named.'],
+      tips: ['nondeterministic_output_order'],
+      handler: docs,
+    },
+    getkeys: {
+      ...COMMON,
+      arity: -3,
+      since: '2.8.13',
+      syntax: '<full-command>',
+      summary: 'Finds the keys in a command.',
+      handler: (context, request) => findKeys(context, request, false),
+    },
+    getkeysandflags: {
+      ...COMMON,
+      arity: -3,
+      since: '7.0.0',
+      syntax: '<full-command>',
+      summary: 'Finds the keys, and their use.',
+      help: ['Finds the keys in a command, and what it does with them.'],
+      handler: (context, request) => findKeys(context, request, true),
+    },
+    info: {
+      ...COMMON,
+      arity: -2,
+      since: '2.8.13',
+      syntax: '[<command-name> ...]',
+      summary: 'Describes commands.',
+      help: ['Describes commands, all or those named.'],
+      tips: ['nondeterministic_output_order'],
+      handler: info,
+    },
+    list: {
+      ...COMMON,
+      arity: -2,
+      since: '7.0.0',
+      syntax: '[FILTERBY (MODULE <module-name>|ACLCAT <category>|PATTERN <pattern>)]',
+      summary: 'Lists the names of commands.',
+      tips: ['nondeterministic_output_order'],
+      handler: list,
+    },
+    help: { ...helpOf('command', '5.0.0'), categories: ['slow', 'connection'] },
   },
-  sub('count', 2, '2.8.13', 'Counts the commands.', ({ reply, server }) => {
-    reply.integer(server.table.size)
-  }),
-  sub('docs', -2, '7.0.0', 'Says what commands are for.', docs),
-  sub('getkeys', -3, '2.8.13', 'Finds the keys in a command.', (context, request) => {
-    findKeys(context, request, false)
-  }),
-  sub('getkeysandflags', -3, '7.0.0', 'Finds the keys, and their use.', (context, request) => {
-    findKeys(context, request, true)
-  }),
-  sub('info', -2, '2.8.13', 'Describes commands.', info),
-  sub('list', -2, '7.0.0', 'Lists the names of commands.', list),
-  helpSpec('command', 'server', '5.0.0', CATEGORIES_HERE, [
-    ['(no subcommand)', 'Describes all commands.'],
-    ['COUNT', 'Counts the commands.'],
-    ['DOCS [<command-name> ...]', 'Says what commands are for, all or those named.'],
-    ['GETKEYS <full-command>', 'Finds the keys in a command.'],
-    ['GETKEYSANDFLAGS <full-command>', 'Finds the keys in a command, and what it does with them.'],
-    ['INFO [<command-name> ...]', 'Describes commands, all or those named.'],
-    [
-      'LIST [FILTERBY (MODULE <module-name>|ACLCAT <category>|PATTERN <pattern>)]',
-      'Lists the names of commands.',
-    ],
-  ]),
-]
+}

@@ -1,0 +1,74 @@
+import type { Request } from '../resp/request.ts'
+
+/** Error of CLIENT SETNAME and HELLO SETNAME for a name that is not {@link isPrintableName}. */
+export const NAME_ERROR = 'ERR Client names cannot contain spaces, newlines or special characters.'
+
+/** Reports whether a name has only the characters `!` to `~`, as names in CLIENT LIST must. */
+export function isPrintableName(name: string): boolean {
+  return /^[!-~]*$/.test(name)
+}
+
+/**
+ * Parses an integer as Redis does: decimal, an optional `-`, no `+`, no leading zeros, no blanks.
+ *
+ * @returns Undefined for anything else, and for an integer that is not safe.
+ */
+export function parseInteger(text: string): number | undefined {
+  if (!/^(0|-?[1-9]\d{0,15})$/.test(text)) return undefined
+  const value = Number(text)
+  return Number.isSafeInteger(value) ? value : undefined
+}
+
+/** The arguments from a position on, as byte strings. */
+export function textsFrom(request: Request, from: number): string[] {
+  const texts: string[] = []
+  for (let i = from; i < request.count; i++) texts.push(request.text(i))
+  return texts
+}
+
+/** A request within a request: the arguments from a position on. */
+export class InnerRequest implements Request {
+  readonly #request: Request
+  readonly #from: number
+
+  constructor(request: Request, from: number) {
+    this.#request = request
+    this.#from = from
+  }
+
+  get count(): number {
+    return this.#request.count - this.#from
+  }
+
+  bytes(index: number): Buffer {
+    return this.#request.bytes(index + this.#from)
+  }
+
+  text(index: number): string {
+    return this.#request.text(index + this.#from)
+  }
+
+  name(index: number): string {
+    return this.#request.name(index + this.#from)
+  }
+
+  equals(index: number, text: string): boolean {
+    return this.#request.equals(index + this.#from, text)
+  }
+
+  length(index: number): number {
+    return this.#request.length(index + this.#from)
+  }
+
+  copy(index: number, target: Buffer, at: number): void {
+    this.#request.copy(index + this.#from, target, at)
+  }
+
+  kept(index: number): Buffer {
+    return this.#request.kept(index + this.#from)
+  }
+
+  detach(): Request {
+    return new InnerRequest(this.#request.detach(), this.#from)
+  }
+}

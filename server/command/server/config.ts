@@ -1,0 +1,116 @@
+import type { Request } from '../../resp/request.ts'
+import { textsFrom } from '../arguments.ts'
+import { CONTAINER, helpOf } from '../container.ts'
+import type { CommandContext } from '../context.ts'
+import { SYNTAX_ERROR } from '../error-texts.ts'
+import type { CommandData } from '../spec.ts'
+
+function get({ reply, server }: CommandContext, request: Request): void {
+  const pairs = server.config.get(textsFrom(request, 2))
+  reply.map(pairs.length)
+  for (const [name, value] of pairs) {
+    reply.bulk(name)
+    reply.bulk(value)
+  }
+}
+
+function set({ reply, server }: CommandContext, request: Request): void {
+  if (request.count % 2 !== 0) {
+    reply.error(SYNTAX_ERROR)
+    return
+  }
+  const pairs: [string, string][] = []
+  for (let i = 2; i < request.count; i += 2) pairs.push([request.text(i), request.text(i + 1)])
+  const error = server.config.set(pairs)
+  if (error === undefined) reply.ok()
+  else reply.error(`ERR ${error}`)
+}
+
+function resetStat({ reply, server }: CommandContext): void {
+  server.counters.reset()
+  server.load.reset()
+  for (const command of server.table.all()) command.resetStatistics()
+  reply.ok()
+}
+
+function rewrite({ reply, server }: CommandContext): void {
+  const error = server.config.rewrite()
+  if (error === undefined) reply.ok()
+  else reply.error(`ERR ${error}`)
+}
+
+/** Directives whose value is a secret, which MONITOR and the slow log redact. */
+const SECRET_DIRECTIVES: ReadonlySet<string> = new Set([
+  'hash-seed',
+  'issuer',
+  'jwt-previous-secret',
+  'jwt-secret',
+  'masterauth',
+  'masteruser',
+  'primaryauth',
+  'primaryuser',
+  'requirepass',
+  'tls-client-key-file-pass',
+  'tls-key-file-pass',
+  'user',
+])
+
+/** CONFIG SET name value ...: the value of a directive that holds a secret. */
+function isSecretValue(request: Request, index: number): boolean {
+  const isValue = index >= 3 && index % 2 === 1
+  return isValue && SECRET_DIRECTIVES.has(request.text(index - 1).toLowerCase())
+}
+
+const ADMIN = {
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  categories: ['admin', 'slow', 'dangerous'],
+  group: 'server',
+  since: '2.0.0',
+  complexity: 'O(1)',
+} as const satisfies Partial<CommandData>
+
+/** CONFIG and its subcommands. */
+export const config: CommandData = {
+  ...CONTAINER,
+  group: 'server',
+  since: '2.0.0',
+  summary: 'Container of the commands about directives.',
+  subcommands: {
+    get: {
+      ...ADMIN,
+      arity: -3,
+      syntax: '<pattern>',
+      summary: 'Answers directives and their values.',
+      help: ['Answers the directives that match and their values.'],
+      handler: get,
+    },
+    set: {
+      ...ADMIN,
+      arity: -4,
+      syntax: '<directive> <value>',
+      summary: 'Changes directives, all of them or none.',
+      help: ['Changes a directive.'],
+      tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      secret: isSecretValue,
+      handler: set,
+    },
+    resetstat: {
+      ...ADMIN,
+      arity: 2,
+      syntax: '',
+      summary: 'Sets what INFO counts to zero.',
+      tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      handler: resetStat,
+    },
+    rewrite: {
+      ...ADMIN,
+      arity: 2,
+      since: '2.8.0',
+      syntax: '',
+      summary: 'Writes the configuration file.',
+      tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      handler: rewrite,
+    },
+    help: helpOf('config', '5.0.0'),
+  },
+}

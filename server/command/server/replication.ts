@@ -1,0 +1,133 @@
+import type { Request } from '../../resp/request.ts'
+import { parseInteger } from '../arguments.ts'
+import type { CommandContext } from '../context.ts'
+import { NOT_AN_INTEGER } from '../error-texts.ts'
+import type { CommandData, CommandRecord } from '../spec.ts'
+
+function role({ reply }: CommandContext): void {
+  reply.array(3)
+  reply.bulk('master')
+  reply.integer(0)
+  reply.array(0)
+}
+
+/** The error line about a timeout argument, if it is none. */
+function timeoutError(text: string): string | undefined {
+  const timeoutMs = parseInteger(text)
+  if (timeoutMs === undefined) return 'ERR timeout is not an integer or out of range'
+  return timeoutMs < 0 ? 'ERR timeout is negative' : undefined
+}
+
+/** WAIT numreplicas timeout. */
+function wait({ reply }: CommandContext, request: Request): void {
+  const isNumber = parseInteger(request.text(1)) !== undefined
+  const error = isNumber ? timeoutError(request.text(2)) : NOT_AN_INTEGER
+  if (error === undefined) reply.integer(0)
+  else reply.error(error)
+}
+
+/** WAITAOF numlocal numreplicas timeout. */
+function waitAof({ reply }: CommandContext, request: Request): void {
+  const local = parseInteger(request.text(1))
+  const replicas = parseInteger(request.text(2))
+  const timeout = timeoutError(request.text(3))
+  if (local === undefined) reply.error(NOT_AN_INTEGER)
+  else if (local < 0 || local > 1) {
+    reply.error('ERR value is out of range, value must between 0 and 1')
+  } else if (replicas === undefined || replicas < 0) {
+    reply.error('ERR value is out of range, must be positive')
+  } else if (timeout !== undefined) {
+    reply.error(timeout)
+  } else if (local === 1) {
+    reply.error('ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.')
+  } else {
+    reply.array(2)
+    reply.integer(0)
+    reply.integer(0)
+  }
+}
+
+/** REPLICAOF: the server already is what NO ONE asks for, and follows nobody. */
+function replicaOf({ reply, server }: CommandContext, request: Request): void {
+  if (server.cluster) {
+    reply.error('ERR REPLICAOF not allowed in cluster mode.')
+  } else if (request.text(1).toLowerCase() === 'no' && request.text(2).toLowerCase() === 'one') {
+    reply.ok()
+  } else {
+    reply.error('ERR REPLICAOF is not supported: this server has no data that could be replicated')
+  }
+}
+
+function failover({ reply, server }: CommandContext, request: Request): void {
+  if (server.cluster)
+    reply.error('ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead.')
+  else if (request.count === 2 && request.text(1).toLowerCase() === 'abort') {
+    reply.error('ERR No failover in progress.')
+  } else {
+    reply.error('ERR FAILOVER requires connected replicas.')
+  }
+}
+
+const ADMIN = {
+  categories: ['admin', 'slow', 'dangerous'],
+  group: 'server',
+  complexity: 'O(1)',
+} as const satisfies Partial<CommandData>
+
+const REPLICA_OF = {
+  ...ADMIN,
+  arity: 3,
+  flags: ['admin', 'noscript', 'stale', 'no_async_loading'],
+  syntax: 'NO ONE | <host> <port>',
+  handler: replicaOf,
+} as const satisfies Partial<CommandData>
+
+const WAIT = {
+  flags: ['blocking'],
+  categories: ['slow', 'blocking', 'connection'],
+  group: 'generic',
+  complexity: 'O(1)',
+  tips: ['request_policy:all_shards', 'response_policy:agg_min'],
+} as const satisfies Partial<CommandData>
+
+/** Commands about replicas, of which there are none. */
+export const REPLICATION_COMMANDS = {
+  role: {
+    arity: 1,
+    flags: ['noscript', 'loading', 'stale', 'fast'],
+    categories: ['admin', 'fast', 'dangerous'],
+    group: 'server',
+    since: '2.8.12',
+    syntax: '',
+    summary: 'Answers that this server has no replicas.',
+    complexity: 'O(1)',
+    handler: role,
+  },
+  wait: {
+    ...WAIT,
+    arity: 3,
+    since: '3.0.0',
+    syntax: '<numreplicas> <timeout>',
+    summary: 'Answers 0: there are no replicas.',
+    handler: wait,
+  },
+  waitaof: {
+    ...WAIT,
+    arity: 4,
+    since: '7.2.0',
+    syntax: '<numlocal> <numreplicas> <timeout>',
+    summary: 'Answers zeros: there are neither files nor replicas.',
+    handler: waitAof,
+  },
+  replicaof: { ...REPLICA_OF, since: '5.0.0', summary: 'Answers OK to NO ONE only.' },
+  slaveof: { ...REPLICA_OF, since: '1.0.0', summary: 'Is REPLICAOF.' },
+  failover: {
+    ...ADMIN,
+    arity: -1,
+    flags: ['admin', 'noscript', 'stale'],
+    since: '6.2.0',
+    syntax: '[TO <host> <port> [FORCE]] [ABORT] [TIMEOUT <milliseconds>]',
+    summary: 'Is refused: there are no replicas.',
+    handler: failover,
+  },
+} as const satisfies CommandRecord
