@@ -2,7 +2,7 @@ import { compileGlob } from '../../shared/glob.ts'
 import type { Overlay } from '../pubsub/subscriber.ts'
 import type { Request } from '../resp/request.ts'
 import type { CatalogEntry } from './catalog.ts'
-import { asciiLower } from './command-rules.ts'
+import { asciiLower } from './rules.ts'
 import type { ChannelRule, Selector, User } from './user.ts'
 
 /** The identity of a token session, for CLIENT LIST and the log. */

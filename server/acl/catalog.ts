@@ -53,7 +53,7 @@ interface MutableEntry extends CatalogEntry {
   readonly subcommands: CatalogEntry[]
 }
 
-/** All commands that rules can name, each with the bit that stands for it. Never changed once built. */
+/** All commands that rules can name, each with its bit in a selector. Never changed once built. */
 export class CommandCatalog {
   /** Every entry, at the index that is its id. */
   readonly all: readonly CatalogEntry[]
@@ -102,7 +102,7 @@ export class CommandCatalog {
   }
 
   /**
-   * The entry of a command that is known to be there.
+   * The entry of a command that must be there.
    *
    * @throws {Error} It is not.
    */
@@ -118,10 +118,7 @@ export class CommandCatalog {
   }
 }
 
-/**
- * The server's own commands first, then those of {@link KNOWN_COMMANDS} that it does not have itself: what
- * a catalog is built from.
- */
+/** The server's own commands, then those of {@link KNOWN_COMMANDS} that it does not have itself. */
 export function withKnownCommands(own: readonly CommandSource[]): CommandSource[] {
   const names = new Set(own.map((command) => command.name))
   return [...own, ...KNOWN_COMMANDS.filter((command) => !names.has(command.name))]

@@ -26,7 +26,7 @@ export const CATEGORIES = [
 /** An ACL category, without the `@`. */
 export type Category = (typeof CATEGORIES)[number]
 
-/** Whether a lower-case word is one of the {@link CATEGORIES}. */
+/** Reports whether a lower-case word is one of the {@link CATEGORIES}. */
 export function isCategory(word: string): word is Category {
   return (CATEGORIES as readonly string[]).includes(word)
 }

@@ -22,8 +22,8 @@ export function describeFlags(user: User): string[] {
   return flags
 }
 
-/** A selector's keys, channels and commands in ACL text; `resetchannels` stands before a list of channels. */
-export function describeSelector(selector: Selector): string {
+/** A selector's keys, channels and commands in ACL text, with `resetchannels` before a list of channels. */
+function describeSelector(selector: Selector): string {
   const parts: string[] = []
   if (selector.allKeys || selector.keys.length > 0) parts.push(describeKeys(selector))
   if (!selector.allChannels) parts.push('resetchannels')
@@ -50,7 +50,7 @@ export function describeChannels(selector: Selector): string {
 }
 
 function describeKey({ pattern, read, write }: KeyRule): string {
-  // As `~*` it would be read back as all keys, behind which no further pattern may stand.
+  // As `~*` it would be read back as all keys, after which no further pattern is accepted.
   if (read && write) return pattern === '*' ? '%RW~*' : `~${pattern}`
   return read ? `%R~${pattern}` : `%W~${pattern}`
 }

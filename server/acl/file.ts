@@ -1,10 +1,15 @@
 import type { CommandCatalog } from './catalog.ts'
 import { describeUser } from './describe.ts'
-import { isRoleName, isValidUserName } from './names.ts'
-import { BAD_USER_NAME, printable, RULE_ERRORS } from './rule-errors.ts'
-import { joinSelectors, newUser, UserDraft } from './rules.ts'
-import type { RuleOptions } from './selector-draft.ts'
-import type { User } from './user.ts'
+import { isRoleName, isValidUserName, type User } from './user.ts'
+import {
+  BAD_USER_NAME,
+  RULE_ERRORS,
+  UserDraft,
+  joinSelectors,
+  newUser,
+  printable,
+  type RuleOptions,
+} from './rules.ts'
 
 /** Ends the errors of {@link parseAclFile}. */
 const NOTHING_CHANGED =

@@ -1,8 +1,8 @@
-/** Why something was refused. */
-export type AclLogReason = 'auth' | 'command' | 'key' | 'channel'
+/** The reason of a refusal. */
+type AclLogReason = 'auth' | 'command' | 'key' | 'channel'
 
-/** Where the refused command stood: alone, or in a MULTI or EXEC. */
-export type AclLogContext = 'toplevel' | 'multi'
+/** The place of the refused command: alone, or in a MULTI or EXEC. */
+type AclLogContext = 'toplevel' | 'multi'
 
 /** A refusal to be logged. Texts are byte strings. */
 export interface AclLogEvent {
@@ -25,7 +25,7 @@ export interface AclLogEntry extends AclLogEvent {
   readonly updatedMs: number
 }
 
-/** How far back a new event looks for an entry to be folded into. */
+/** Number of newest entries into which a new event may be folded. */
 const GROUPING_DEPTH = 10
 
 /** The longest time between an entry's last update and an event that is folded into it. */
@@ -35,7 +35,7 @@ const GROUPING_MS = 60_000
 const KEPT_BYTES = 1024
 
 /**
- * The ACL LOG: what was refused, newest first, equal events of the last minute folded into one entry.
+ * The ACL LOG: refusals, newest first; equal events of the last minute are folded into one entry.
  *
  * It holds at most {@link AclLog.maxLength} entries with at most 1024 bytes of each name.
  */

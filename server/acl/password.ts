@@ -1,7 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-import { isRoleName } from './names.ts'
-import type { User } from './user.ts'
+import { isRoleName, type User } from './user.ts'
 
 const HASH_PATTERN = /^[0-9a-f]{64}$/
 
@@ -13,17 +12,17 @@ export function hashPassword(password: string): string {
   return createHash('sha256').update(password, 'latin1').digest('hex')
 }
 
-/** Whether a text has the form of {@link hashPassword}'s answers. */
+/** Reports whether a text has the form of a hash of {@link hashPassword}. */
 export function isPasswordHash(text: string): boolean {
   return HASH_PATTERN.test(text)
 }
 
 /**
- * Whether `password` logs in as `user` (AUTH, HELLO AUTH): the user exists, is on, is no role, and has either
+ * Reports whether `password` logs in as `user` (AUTH, HELLO AUTH): the user exists, is on, is no role, and has either
  * `nopass` or this password.
  *
- * The password is hashed and compared in constant time whoever is asked for, so that time tells neither which
- * users exist nor how much of a hash is right.
+ * The password is hashed and compared in constant time for every user, so that timing reveals neither which users exist
+ * nor how much of a hash is right.
  */
 export function passwordLogsIn(user: User | undefined, password: string): boolean {
   const given = Buffer.from(hashPassword(password), 'latin1')

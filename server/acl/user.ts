@@ -22,7 +22,7 @@ export interface KeyRule {
 export interface Selector {
   /** `+@all` was given and not withdrawn: commands yet unknown are allowed as well. */
   readonly allCommands: boolean
-  /** Rules behind the leading `+@all` or `-@all`, lower-case, in the order given. */
+  /** Rules after the leading `+@all` or `-@all`, lower-case, in the order given. */
   readonly commandRules: readonly string[]
   /** One bit per catalog id. */
   readonly allowed: Uint32Array
@@ -45,4 +45,30 @@ export interface User {
   readonly passwords: readonly string[]
   /** The root permissions first, then the selectors in the order given. */
   readonly selectors: readonly Selector[]
+}
+
+/**
+ * White space of C's `isspace` in the C locale, and NUL. User names, patterns and first arguments must not contain
+ * them, since ACL text is split at spaces and lines.
+ */
+const SPACE_OR_NUL = /[\0\t-\r ]/
+
+/** Reports whether a byte string contains white space or NUL. */
+export function hasSpaceOrNul(text: string): boolean {
+  return SPACE_OR_NUL.test(text)
+}
+
+/** Reports whether a byte string may be a user's name: any bytes but white space and NUL, the empty name included. */
+export function isValidUserName(name: string): boolean {
+  return !hasSpaceOrNul(name)
+}
+
+/** Reports whether users of this name are roles, which tokens name and nobody logs in as. */
+export function isRoleName(name: string): boolean {
+  return name.startsWith('role:')
+}
+
+/** Reports whether this is the name of a token's user: a stored user of that name is a ceiling on the token. */
+export function isTokenUserName(name: string): boolean {
+  return name.startsWith('jwt:') || name.startsWith('jwt@')
 }

@@ -1,11 +1,17 @@
 import type { CommandCatalog } from './catalog.ts'
 import { describeUser } from './describe.ts'
-import { isTokenUserName, isValidUserName } from './names.ts'
+import { isTokenUserName, isValidUserName, type User } from './user.ts'
 import { hashPassword } from './password.ts'
-import { BAD_USER_NAME, setUserErrorText } from './rule-errors.ts'
-import { applyRules, defaultUser, newUser, unrestrictedUser } from './rules.ts'
-import type { PubsubDefault, RuleOptions } from './selector-draft.ts'
-import type { User } from './user.ts'
+import {
+  BAD_USER_NAME,
+  applyRules,
+  defaultUser,
+  newUser,
+  setUserErrorText,
+  unrestrictedUser,
+  type PubsubDefault,
+  type RuleOptions,
+} from './rules.ts'
 
 /** One user's change: `before` is undefined for a new user, `after` for a deleted one; equal objects mean no change. */
 export interface UserChange {
@@ -14,21 +20,18 @@ export interface UserChange {
   readonly after: User | undefined
 }
 
-/** The command that changed users. */
-export type ChangeCause = 'setuser' | 'deluser' | 'load'
+/** Called with changes when they are in force, before the command is answered. It must not change users itself. */
+type ChangeListener = (changes: readonly UserChange[]) => void
 
-/** Told of changes when they are in force, before the command is answered. It must not change users itself. */
-export type ChangeListener = (changes: readonly UserChange[], cause: ChangeCause) => void
-
-/** What SETUSER did, or the text after `-ERR `. */
-export type SetUserResult =
+/** The result of SETUSER, or the text after `-ERR `. */
+type SetUserResult =
   | { readonly before: User | undefined; readonly after: User }
   | { readonly error: string }
 
 /**
  * The stored users: named users, roles and ceilings. `default` is always among them.
  *
- * A user is never changed but replaced, so who keeps one asks for it again, or listens to
+ * A user is never changed but replaced, so whoever keeps one asks for it again or listens to
  * {@link UserTable.onChange}.
  */
 export class UserTable {
@@ -47,7 +50,7 @@ export class UserTable {
     this.#users = new Map([['default', defaultUser(catalog)]])
   }
 
-  /** What rules are applied under now; for reading an ACL file. */
+  /** The settings under which rules are applied now; for reading an ACL file. */
   get ruleOptions(): RuleOptions {
     return { ...this.#options, pubsubDefault: this.pubsubDefault }
   }
@@ -72,9 +75,9 @@ export class UserTable {
   }
 
   /**
-   * ACL SETUSER: applies rules to a user, made first if there is none, or changes nothing at all.
+   * ACL SETUSER: applies all rules to a user, made first if there is none; at an error it changes nothing.
    *
-   * Where it makes the user of a token (`jwt:…`, `jwt@…`), that starts without any restriction: it is a ceiling.
+   * A new user of a token (`jwt:…`, `jwt@…`) starts without any restriction: it is a ceiling.
    */
   setUser(name: string, rules: readonly string[]): SetUserResult {
     if (!isValidUserName(name)) return { error: BAD_USER_NAME }
@@ -82,7 +85,7 @@ export class UserTable {
     const result = applyRules(this.#catalog, before ?? this.#fresh(name), rules, this.ruleOptions)
     if ('error' in result) return { error: setUserErrorText(result) }
     this.#users.set(name, result.user)
-    this.#tell([{ name, before, after: result.user }], 'setuser')
+    this.#tell([{ name, before, after: result.user }])
     return { before, after: result.user }
   }
 
@@ -104,14 +107,14 @@ export class UserTable {
     }
     if (deleted.length > 0) {
       const changes = deleted.map((before) => ({ name: before.name, before, after: undefined }))
-      this.#tell(changes, 'deluser')
+      this.#tell(changes)
     }
     return { deleted }
   }
 
   /**
-   * ACL LOAD: these users, and no others, exist from now on. Without a `default` among them, the built-in one does.
-   * A user that stays as it was keeps its object.
+   * ACL LOAD: replaces all users. Without a `default` among the new ones, the built-in one is kept. A user that stays as
+   * it was keeps its object.
    *
    * @returns One change for each name that existed or exists now, in byte-wise order.
    */
@@ -130,13 +133,13 @@ export class UserTable {
       before: replaced.get(name),
       after: next.get(name),
     }))
-    this.#tell(changes, 'load')
+    this.#tell(changes)
     return changes
   }
 
   /**
-   * The directive `requirepass`: `default` has this password and no other, or, with the empty string, `nopass`. As in
-   * Redis no client is judged again, and no listener hears of it.
+   * The directive `requirepass`: gives `default` this password and no other, or, with the empty string, `nopass`. As in
+   * Redis no client is judged again, and no listener is called.
    */
   requirePassword(password: string): void {
     this.#users.set('default', {
@@ -146,7 +149,7 @@ export class UserTable {
     })
   }
 
-  /** Has `listener` called after each change. The answer ends that. */
+  /** Adds a listener for changes. @returns A function that removes it. */
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -158,8 +161,8 @@ export class UserTable {
       : newUser(this.#catalog, name, this)
   }
 
-  #tell(changes: readonly UserChange[], cause: ChangeCause): void {
-    for (const listener of this.#listeners) listener(changes, cause)
+  #tell(changes: readonly UserChange[]): void {
+    for (const listener of this.#listeners) listener(changes)
   }
 }
 

@@ -3,9 +3,8 @@ import { describe, expect, test } from 'vitest'
 
 import { describeUser } from '../../server/acl/describe.ts'
 import { parseAclFile, printAclFile } from '../../server/acl/file.ts'
-import { hasSpaceOrNul } from '../../server/acl/names.ts'
+import { hasSpaceOrNul, type Selector, type User } from '../../server/acl/user.ts'
 import { applyRules, newUser } from '../../server/acl/rules.ts'
-import type { Selector, User } from '../../server/acl/user.ts'
 import { catalog, newTable } from '../unit/acl/support.ts'
 
 const OPTIONS = { pubsubDefault: 'resetchannels' } as const

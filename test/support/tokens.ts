@@ -1,7 +1,6 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { applyRules, newUser } from '../../server/acl/rules.ts'
-import type { PubsubDefault } from '../../server/acl/selector-draft.ts'
+import { applyRules, newUser, type PubsubDefault } from '../../server/acl/rules.ts'
 import type { User } from '../../server/acl/user.ts'
 import { ALL_COMMANDS } from '../../server/command/commands.ts'
 import { CommandTable } from '../../server/command/table.ts'

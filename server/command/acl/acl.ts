@@ -8,9 +8,8 @@ import {
   describeUser,
 } from '../../acl/describe.ts'
 import type { AclLogEntry } from '../../acl/log.ts'
-import { isRoleName, isTokenUserName } from '../../acl/names.ts'
+import { isRoleName, isTokenUserName, type Selector } from '../../acl/user.ts'
 import { generatePassword } from '../../acl/password.ts'
-import type { Selector } from '../../acl/user.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { InnerRequest, parseInteger, textsFrom } from '../arguments.ts'

@@ -1,4 +1,4 @@
-import { isRoleName, isTokenUserName } from '../../acl/names.ts'
+import { isRoleName, isTokenUserName } from '../../acl/user.ts'
 import { passwordLogsIn } from '../../acl/password.ts'
 import { describeClient } from '../../client/describe.ts'
 import type { CompiledGrant } from '../../token/grant/grants.ts'

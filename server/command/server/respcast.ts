@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../token/revoke/audit.ts'
-import { checkRules } from '../../token/explain/rules.ts'
+import { checkRoleRules } from '../../token/grant/role-check.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger, textsFrom } from '../arguments.ts'
@@ -97,7 +97,11 @@ function writeEntry(reply: ReplyWriter, entry: AuditEntry): void {
 
 /** RESPCAST CHECK <rule> [<rule> ...]: tries the rules of a role. */
 function check({ reply, server }: CommandContext, request: Request): void {
-  const checked = checkRules(server.table.catalog, textsFrom(request, 2), server.users.ruleOptions)
+  const checked = checkRoleRules(
+    server.table.catalog,
+    textsFrom(request, 2),
+    server.users.ruleOptions,
+  )
   if ('error' in checked) {
     reply.error(`ERR ${checked.error}`)
     return

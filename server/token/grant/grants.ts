@@ -1,6 +1,6 @@
 import { compileGlob } from '../../../shared/glob.ts'
 import type { CommandCatalog } from '../../acl/catalog.ts'
-import type { PubsubDefault } from '../../acl/selector-draft.ts'
+import type { PubsubDefault } from '../../acl/rules.ts'
 import type { ChannelRule, Selector, User } from '../../acl/user.ts'
 import type { ClaimedGrant } from '../verify/claims.ts'
 import { ContentPool } from './content-pool.ts'

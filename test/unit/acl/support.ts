@@ -2,7 +2,7 @@ import { CommandCatalog, withKnownCommands } from '../../../server/acl/catalog.t
 import type { ChannelUse, KeyUse } from '../../../server/acl/catalog.ts'
 import { describeUser } from '../../../server/acl/describe.ts'
 import { UserTable } from '../../../server/acl/users.ts'
-import type { PubsubDefault } from '../../../server/acl/selector-draft.ts'
+import type { PubsubDefault } from '../../../server/acl/rules.ts'
 import type { User } from '../../../server/acl/user.ts'
 
 /** The channel arguments of the Pub/Sub commands. */

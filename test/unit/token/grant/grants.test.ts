@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { authorize } from '../../../../server/acl/authorize.ts'
-import type { PubsubDefault } from '../../../../server/acl/selector-draft.ts'
+import type { PubsubDefault } from '../../../../server/acl/rules.ts'
 import { ArgumentList } from '../../../../server/resp/request.ts'
 import type { CompiledGrant } from '../../../../server/token/grant/grants.ts'
 import { isDenied } from '../../../../server/token/grant/grants.ts'

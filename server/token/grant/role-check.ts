@@ -1,32 +1,30 @@
 import type { CommandCatalog } from '../../acl/catalog.ts'
 import { describeUser } from '../../acl/describe.ts'
-import { setUserErrorText } from '../../acl/rule-errors.ts'
-import { applyRules, newUser } from '../../acl/rules.ts'
-import type { RuleOptions } from '../../acl/selector-draft.ts'
+import { applyRules, newUser, setUserErrorText, type RuleOptions } from '../../acl/rules.ts'
 import type { Selector, User } from '../../acl/user.ts'
-import { fixedText, parseRolePattern } from '../grant/placeholders.ts'
-import { CHANNEL_COMMANDS, CommandSets } from '../grant/token-commands.ts'
+import { fixedText, parseRolePattern } from './placeholders.ts'
+import { CHANNEL_COMMANDS, CommandSets } from './token-commands.ts'
 
-/** The name under which rules are tried: that of a role, so that its placeholders are looked at. */
+/** The name under which rules are tried: that of a role, so that placeholders are checked. */
 const TRIED = 'role:'
 
-/** What RESPCAST CHECK finds: the rules as they would be stored, and what is odd about them; or why they are refused. */
-export type CheckedRules =
+/** The answer of RESPCAST CHECK: the rules as they would be stored with warnings about them, or the error. */
+type CheckedRules =
   | {
       /** As a line of ACL LIST, from the flags on. */
       readonly rules: string
       /** One sentence each. */
       readonly warnings: readonly string[]
     }
-  /** The text behind `ERR ` with which ACL SETUSER would refuse them. */
+  /** The text after `ERR ` with which ACL SETUSER would refuse them. */
   | { readonly error: string }
 
 /**
- * Tries the rules of a role, and changes nothing.
+ * Checks the rules of a role without storing them (RESPCAST CHECK).
  *
  * @param rules As ACL SETUSER takes them, byte strings.
  */
-export function checkRules(
+export function checkRoleRules(
   catalog: CommandCatalog,
   rules: readonly string[],
   options: RuleOptions,
