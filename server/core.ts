@@ -1,3 +1,4 @@
+import { aclFile } from './acl/acl-file.ts'
 import { describeUser } from './acl/describe.ts'
 import { usersOfConfig } from './acl/file.ts'
 import { AclLog } from './acl/log.ts'
@@ -5,48 +6,53 @@ import { UserTable } from './acl/users.ts'
 import type { Client } from './client/client.ts'
 import { ClientTable } from './client/clients.ts'
 import { describeClient } from './client/describe.ts'
-import { ArenaPool } from './delivery/arenas.ts'
-import { Flusher } from './delivery/flusher.ts'
-import { Turn } from './delivery/turn.ts'
+import type { ClientEviction } from './client/eviction.ts'
 import { applyUserChanges } from './client/lost-subscriptions.ts'
 import type { Clock } from './clock.ts'
-import { ALL_COMMANDS } from './command/commands.ts'
-import type { Services } from './command/context.ts'
-import { Counters } from './command/counters.ts'
-import { Dispatcher } from './command/dispatch.ts'
-import { LoadSampler } from './command/server/load-sampler.ts'
-import { Pause } from './command/client/pause.ts'
-import { CommandTable } from './command/table.ts'
-import type { Config } from './config/store.ts'
-import { RespcastError } from './errors.ts'
-import { shown, type Logger } from './log.ts'
-import { Metrics } from './metrics/metrics.ts'
-import { Registry, type PublishSpace } from './pubsub/registry.ts'
-import { payloadOf } from './delivery/payload.ts'
-import type { TokenAuthenticator } from './token/session/authenticator.ts'
-import type { Fetch } from './token/verify/key-fetch.ts'
-import { validateRolePattern } from './token/grant/placeholders.ts'
-import { Admission } from './transport/admission.ts'
-import { standalone } from './upstream/none.ts'
-import { aclFile } from './acl/acl-file.ts'
-import type { ClientEviction } from './client/eviction.ts'
 import { clusterView } from './command/cluster/node-address.ts'
-import { configAccess } from './config/access.ts'
-import { deliveryOptions } from './delivery/options.ts'
-import { processFacts } from './command/server/process-facts.ts'
-import { RESPCAST_VERSION } from './version.ts'
-import { createEviction, createGuard } from './delivery/guards.ts'
-import type { OutputGuard } from './delivery/output-guard.ts'
-import { Reception } from './transport/reception.ts'
-import { createTokens } from './token/tokens.ts'
-import { addValidators } from './config/validators.ts'
+import type { ClusterView } from './command/cluster/view.ts'
+import { ALL_COMMANDS } from './command/commands.ts'
+import type { AclFileAccess, MemoryFacts, ProcessFacts, Services } from './command/context.ts'
+import { Counters } from './command/counters.ts'
+import type { LatencyMonitor } from './command/diagnostics/latency.ts'
+import type { MonitorFeed } from './command/diagnostics/monitor.ts'
+import type { SlowLog } from './command/diagnostics/slowlog.ts'
 import {
   createLatencyMonitor,
   createMonitors,
   createSlowLog,
 } from './command/diagnostics/watchers.ts'
+import { Dispatcher } from './command/dispatch.ts'
+import { Pause } from './command/client/pause.ts'
+import { LoadSampler } from './command/server/load-sampler.ts'
+import { processFacts } from './command/server/process-facts.ts'
+import { CommandTable } from './command/table.ts'
+import { rewriteConfigFile } from './config/access.ts'
+import type { Config } from './config/store.ts'
+import { addValidators } from './config/validators.ts'
+import { ArenaPool, type Arenas } from './delivery/arenas.ts'
+import { Flusher } from './delivery/flusher.ts'
+import { createEviction, createGuard } from './delivery/guards.ts'
+import { deliveryOptions } from './delivery/options.ts'
+import type { OutputGuard } from './delivery/output-guard.ts'
+import { payloadOf } from './delivery/payload.ts'
+import { Turn } from './delivery/turn.ts'
+import { RespcastError } from './errors.ts'
+import { setLogLevel, shown, type Logger } from './log.ts'
+import { Registry, type PublishSpace } from './pubsub/registry.ts'
+import type { TokenExplainer } from './token/explain/explain.ts'
+import { validateRolePattern } from './token/grant/placeholders.ts'
+import type { AuditLog } from './token/revoke/audit.ts'
+import type { TokenAuthenticator } from './token/session/authenticator.ts'
+import type { TokenSessions } from './token/session/sessions.ts'
+import { createTokens } from './token/tokens.ts'
+import type { Fetch } from './token/verify/key-fetch.ts'
+import { Admission } from './transport/admission.ts'
+import { Reception } from './transport/reception.ts'
+import type { Backplane } from './upstream/backplane.ts'
+import { standalone } from './upstream/none.ts'
 
-/** What a core is built with. */
+/** The surroundings of a core, which tests replace. */
 export interface CoreParts {
   readonly config: Config
   readonly clock: Clock
@@ -55,11 +61,15 @@ export interface CoreParts {
   /** 0 to 1. */
   readonly random: () => number
   readonly atEndOfTurn: (callback: () => void) => void
-  /** SHUTDOWN was called. */
+  /** Called by SHUTDOWN. */
   readonly shutdown: () => void
+  /** Memory of messages that are under way. */
+  readonly arenas?: Arenas
+  /** Memory of the process. */
+  readonly memory?: () => MemoryFacts
 }
 
-/** What {@link Core.inspectToken} finds. */
+/** Outcome of {@link Core.inspectToken}. */
 export type TokenInspection =
   | {
       readonly accepted: true
@@ -70,56 +80,87 @@ export type TokenInspection =
   | { readonly accepted: false; readonly reply: string; readonly detail: string }
 
 /** Everything but the listeners: the Pub/Sub core, the ACL, tokens, commands and the clients connected to them. */
-export class Core {
+export class Core implements Services {
   readonly config: Config
   readonly clock: Clock
   readonly log: Logger
-  readonly services: Services
+  readonly counters = new Counters()
+  readonly table: CommandTable
+  readonly users: UserTable
+  readonly aclLog: AclLog
+  readonly aclFile: AclFileAccess
+  readonly registry: Registry
+  readonly backplane: Backplane
+  readonly clients: ClientTable
+  readonly flusher: Flusher
+  readonly guard: OutputGuard
+  readonly eviction: ClientEviction
+  readonly authenticator: TokenAuthenticator
+  readonly tokens: TokenSessions
+  readonly explainer: TokenExplainer
+  readonly audit: Pick<AuditLog, 'recent'>
+  readonly pause: Pause
+  readonly monitors: MonitorFeed
+  readonly slowLog: SlowLog
+  readonly latency: LatencyMonitor
+  readonly facts: ProcessFacts
+  readonly load: LoadSampler
+  readonly cluster: ClusterView | undefined
   readonly dispatcher: Dispatcher
   readonly admission: Admission
   readonly reception: Reception
-  /** What `/metrics` of the administrators' listener answers. */
-  readonly metrics: Metrics
-  readonly #authenticator: TokenAuthenticator
+  readonly shutdown: () => void
   readonly #openRevocations: (readOnly: boolean) => Promise<void>
-  readonly #guard: OutputGuard
-  readonly #eviction: ClientEviction
 
   /** @throws RespcastError The configuration cannot be used; the message names directive and remedy. */
   constructor(parts: CoreParts) {
-    const { config, clock, log } = parts
+    const { config, clock, log, atEndOfTurn } = parts
     this.config = config
     this.clock = clock
     this.log = log
+    this.shutdown = parts.shutdown
     addValidators(config)
     config.check()
 
-    const table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
-    const counters = new Counters()
-    const users = createUsers(config, table)
-    const turn = new Turn(new ArenaPool())
-    const registry = new Registry(deliveryOptions({ config, clock, log, counters }), turn)
+    this.table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
+    this.users = createUsers(config, this.table)
+    this.aclLog = createAclLog(config)
+    this.aclFile = aclFile({
+      path: config.path('aclfile'),
+      catalog: this.table.catalog,
+      users: this.users,
+      clock,
+      log,
+      autosave: () => config.boolean('acl-autosave'),
+    })
+
+    const { counters } = this
+    const turn = new Turn(parts.arenas ?? new ArenaPool())
+    this.registry = new Registry(deliveryOptions({ config, clock, log, counters }), turn)
     config.onChange(['ws-max-message-out'], (settings) => {
       const bytes = settings.memory('ws-max-message-out')
-      if (bytes > 0) registry.limitMessages(bytes)
+      if (bytes > 0) this.registry.limitMessages(bytes)
       return undefined
     })
+    this.backplane = standalone(this.registry)
+
     const clients = new ClientTable(clock)
-    this.#guard = createGuard({ config, clock, log, clients, counters })
-    this.#eviction = createEviction({ config, clock, log, clients, counters })
-    const flusher = new Flusher({
-      atEndOfTurn: parts.atEndOfTurn,
+    this.clients = clients
+    this.guard = createGuard({ config, clock, log, clients, counters })
+    this.eviction = createEviction({ config, clock, log, clients, counters })
+    this.flusher = new Flusher({
+      atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
       turn,
-      beforeWrite: (client, nowMs) => this.#guard.beforeWrite(client, nowMs),
+      beforeWrite: (client, nowMs) => this.guard.beforeWrite(client, nowMs),
       afterWrite: (client, nowMs) => {
-        this.#guard.afterWrite(client, nowMs)
-        this.#eviction.note(client)
+        this.guard.afterWrite(client, nowMs)
+        this.eviction.note(client)
       },
     })
     clients.onClosed((client, cause) => {
-      const rest = registry.forget(client)
-      if (rest) whileTrue(rest, parts.atEndOfTurn)
+      const rest = this.registry.forget(client)
+      if (rest) repeatEachTurn(rest, atEndOfTurn)
       counters.bytesOutClosed += client.output.bytes
       counters.writesClosed += client.output.writes
       counters.countClose(cause.name)
@@ -128,106 +169,80 @@ export class Core {
         'client closed',
       )
     })
-    const {
-      authenticator,
-      sessions: tokens,
-      explainer,
-      audit,
-      open,
-    } = createTokens({
+
+    const tokens = createTokens({
       ...parts,
-      table,
-      users,
+      table: this.table,
+      users: this.users,
       clients,
-      registry,
+      registry: this.registry,
       counters,
     })
-    this.#authenticator = authenticator
-    this.#openRevocations = open
-    users.onChange((changes) => {
+    this.authenticator = tokens.authenticator
+    this.tokens = tokens.sessions
+    this.explainer = tokens.explainer
+    this.audit = tokens.audit
+    this.#openRevocations = tokens.open
+    this.users.onChange((changes) => {
       applyUserChanges(clients, changes)
-      tokens.usersChanged(changes)
+      this.tokens.usersChanged(changes)
     })
-    const aclLog = createAclLog(config)
+
+    this.pause = new Pause(clock)
+    this.monitors = createMonitors(clock, clients)
+    this.slowLog = createSlowLog(config, clock)
+    this.latency = createLatencyMonitor(config, clock)
+    this.facts = processFacts(config, clock, parts.memory)
+    this.load = new LoadSampler(clock, clients, counters, () => void this.facts.memory())
+    this.cluster = clusterView(config)
+    this.dispatcher = new Dispatcher(this)
+
+    this.admission = new Admission(clients, counters, config)
     this.reception = new Reception({
       config,
       clock,
       clients,
-      flusher,
-      users,
-      tokens,
-      table,
-      onRefused: (client) => logRefusedUpgrade(aclLog, client, clock),
-    })
-    const file = aclFile({
-      path: config.path('aclfile'),
-      catalog: table.catalog,
-      users,
-      clock,
-      log,
-      autosave: () => config.boolean('acl-autosave'),
-    })
-    const facts = processFacts(config, clock)
-    this.services = {
-      clock,
-      table,
-      clients,
-      registry,
-      backplane: standalone(registry),
-      users,
-      aclLog,
-      tokens,
-      explainer,
-      audit,
-      counters,
-      pause: new Pause(clock),
-      monitors: createMonitors(clock, clients),
-      slowLog: createSlowLog(config, clock),
-      latency: createLatencyMonitor(config, clock),
-      load: new LoadSampler(clock, clients, counters, () => void facts.memory()),
-      cluster: clusterView(config),
-      config: configAccess(config, users, log),
-      aclFile: file,
-      facts,
-      shutdown: parts.shutdown,
-      databases: () => config.integer('databases'),
-      becomeAnonymous: (client) => this.reception.becomeAnonymous(client),
-      mayUsePassword: (client) =>
-        client.origin.listener !== 'public' || config.boolean('ws-password-auth'),
-    }
-    this.metrics = new Metrics({
-      services: this.services,
-      maxClients: () => config.integer('maxclients'),
-      version: RESPCAST_VERSION,
-    })
-    this.dispatcher = new Dispatcher(this.services)
-    this.admission = new Admission(clients, counters, config)
-    this.reception.connections = {
-      dispatcher: this.dispatcher,
-      counters,
-      clock,
-      flusher,
-      mustLogIn: (client) => client.isWebSocket || !this.reception.defaultIsOpen(),
-      queryBufferBytes: () => config.memory('client-query-buffer-limit'),
-      rates: {
-        commandsPerSecond: () => config.integer('ws-command-rate'),
-        publishesPerSecond: () => config.integer('ws-publish-rate'),
+      flusher: this.flusher,
+      users: this.users,
+      tokens: this.tokens,
+      table: this.table,
+      connections: {
+        dispatcher: this.dispatcher,
+        counters,
+        clock,
+        flusher: this.flusher,
+        mustLogIn: (client) => client.isWebSocket || !this.users.defaultIsOpen,
+        queryBufferBytes: () => config.memory('client-query-buffer-limit'),
+        rates: {
+          commandsPerSecond: () => config.integer('ws-command-rate'),
+          publishesPerSecond: () => config.integer('ws-publish-rate'),
+        },
+        onFailure: (client, error) => {
+          log.error({ err: error, id: client.id, command: client.lastCommand }, 'a command failed')
+        },
+        onProtocolError: (client, error) => {
+          const { address } = client.origin
+          log.debug(
+            {
+              id: client.id,
+              address,
+              reason: shown(error.message, config.boolean('hide-user-data-from-log')),
+            },
+            'protocol error',
+          )
+        },
       },
-      onFailure: (client, error) => {
-        log.error({ err: error, id: client.id, command: client.lastCommand }, 'a command failed')
-      },
-      onProtocolError: (client, error) => {
-        const { address } = client.origin
-        log.debug(
-          {
-            id: client.id,
-            address,
-            reason: shown(error.message, config.boolean('hide-user-data-from-log')),
-          },
-          'protocol error',
-        )
-      },
-    }
+      onRefused: (client) => logRefusedUpgrade(this.aclLog, client, clock),
+    })
+
+    config.onChange(['requirepass'], (settings) => {
+      this.users.requirePassword(settings.text('requirepass'))
+      return undefined
+    })
+    config.onChange(['loglevel'], (settings) => {
+      setLogLevel(log, settings.choice('loglevel'))
+      return undefined
+    })
     this.#loadUsers()
   }
 
@@ -239,18 +254,18 @@ export class Core {
    */
   async start({ readOnly = false } = {}): Promise<void> {
     await this.#openRevocations(readOnly)
-    await this.#authenticator.start()
-    this.#guard.start()
-    this.#eviction.start()
-    this.services.load.start()
+    await this.authenticator.start()
+    this.guard.start()
+    this.eviction.start()
+    this.load.start()
   }
 
   /** Ends what goes on in the background. Clients are the caller's. */
   stop(): void {
-    this.#guard.stop()
-    this.#eviction.stop()
-    this.services.load.stop()
-    this.services.tokens.stop()
+    this.guard.stop()
+    this.eviction.stop()
+    this.load.stop()
+    this.tokens.stop()
   }
 
   /**
@@ -259,16 +274,16 @@ export class Core {
    * @returns Deliveries on this gateway.
    */
   publish(space: PublishSpace, channel: Buffer, payload: Buffer): number {
-    const { backplane, counters } = this.services
+    const { backplane, counters } = this
     const receivers = backplane.publish(space, channel.toString('latin1'), payloadOf(payload))
     counters.messagesPublished++
     counters.messagesDelivered += receivers
     return receivers
   }
 
-  /** Says whether a token would log in now, and what it would grant in ACL text. Nobody is logged in by it. */
+  /** Reports whether a token would log in now, and what it would grant in ACL text. Nobody is logged in. */
   async inspectToken(token: string): Promise<TokenInspection> {
-    const result = await this.#authenticator.authenticate(token)
+    const result = await this.authenticator.authenticate(token)
     if ('refused' in result) {
       const { reply, detail } = result.refused
       return { accepted: false, reply, detail }
@@ -282,17 +297,24 @@ export class Core {
     }
   }
 
+  becomeAnonymous(client: Client): void {
+    this.reception.becomeAnonymous(client)
+  }
+
+  rewriteConfig(): string | undefined {
+    return rewriteConfigFile(this.config, this.users, this.log)
+  }
+
   /** The line with which protected mode refuses a peer beyond this machine. */
   protectedModeRefusal(isLocal: boolean): string | undefined {
-    const isOpen = this.config.boolean('protected-mode') && this.reception.defaultIsOpen()
+    const isOpen = this.config.boolean('protected-mode') && this.users.defaultIsOpen
     return isLocal || !isOpen ? undefined : PROTECTED_MODE
   }
 
   #loadUsers(): void {
-    const { config, log } = this
-    const { users, table, aclFile: file } = this.services
+    const { config, log, users, table } = this
     if (config.text('aclfile') !== '') {
-      const error = file.load()
+      const error = this.aclFile.load()
       if (error !== undefined) throw new RespcastError('ERR_ACL_FILE', `aclfile: ${error}`)
     } else {
       const lines = config.lines('user').map(([name = '', ...rules]) => ({ name, rules }))
@@ -306,10 +328,10 @@ export class Core {
   }
 }
 
-/** Takes a step at the end of each turn of the loop, as long as there are more. */
-function whileTrue(step: () => boolean, atEndOfTurn: CoreParts['atEndOfTurn']): void {
+/** Takes one step at the end of each turn of the event loop until a step reports that it was the last. */
+function repeatEachTurn(step: () => boolean, atEndOfTurn: CoreParts['atEndOfTurn']): void {
   atEndOfTurn(() => {
-    if (step()) whileTrue(step, atEndOfTurn)
+    if (step()) repeatEachTurn(step, atEndOfTurn)
   })
 }
 
@@ -326,7 +348,7 @@ function createUsers(config: Config, table: CommandTable): UserTable {
   return users
 }
 
-/** As AUTH does; the name is the same for all, so that a flood of bad tokens is one entry. */
+/** Adds the entry of a login that was refused during an upgrade. Its name is the same for all: a flood of bad tokens is one entry. */
 function logRefusedUpgrade(aclLog: AclLog, client: Client, clock: Clock): void {
   const clientInfo = describeClient(client, clock.monotonicMs())
   const event = { reason: 'auth', context: 'toplevel', object: 'upgrade', username: 'jwt' } as const

@@ -115,10 +115,10 @@ export class Gateway {
   }
 
   async #stop(): Promise<void> {
-    const { admission, services } = this.core
+    const { admission, clients } = this.core
     admission.close()
     for (const listener of this.#listeners) listener.close()
-    const leaving = [...services.clients.all()]
+    const leaving = [...clients.all()]
     for (const client of leaving) {
       const retryMs = Math.floor(Math.random() * RECONNECT_SPREAD_MS)
       client.close(closeWith(CLOSES.draining, { retryMs }))
@@ -126,7 +126,7 @@ export class Gateway {
     const timer = this.#clock.after(DRAIN_MS, () => {
       for (const client of leaving) client.output.terminate()
     })
-    await services.clients.drained()
+    await clients.drained()
     timer.cancel()
     await Promise.all(this.#apps.map((app) => app.close()))
     this.core.stop()

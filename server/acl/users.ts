@@ -60,6 +60,12 @@ export class UserTable {
     return this.#users.get('default') as User
   }
 
+  /** Reports whether the user of new connections is on and needs no password: who connects is logged in. */
+  get defaultIsOpen(): boolean {
+    const user = this.default
+    return user.enabled && user.noPassword
+  }
+
   get(name: string): User | undefined {
     return this.#users.get(name)
   }

@@ -11,7 +11,7 @@ import { fromByteString, toByteString } from '../token/text.ts'
  */
 export function questionOf(core: Core, words: readonly string[]): Question | string {
   const request = ArgumentList.of(...words.map(toByteString))
-  const command = core.services.table.find(request)
+  const command = core.table.find(request)
   if (command === undefined) return `there is no command '${words[0] ?? ''}'`
   const { channels, name } = command.acl
   if (channels !== undefined && channels.kind !== 'none' && request.count <= channels.first) {

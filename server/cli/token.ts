@@ -57,7 +57,7 @@ async function verify(token: string, argv: readonly string[]): Promise<number> {
     const inspected = await core.inspectToken(token)
     if (!inspected.accepted) return inspected
     // What stands outside the token may refuse it too.
-    const { allowed, revocation, ceiling } = await core.services.explainer.explainToken(token)
+    const { allowed, revocation, ceiling } = await core.explainer.explainToken(token)
     if (allowed) return inspected
     const reply = revocation === undefined ? 'WRONGPASS invalid token' : 'WRONGPASS token revoked'
     const detail = revocation === undefined ? `its ceiling ${ceiling} is off` : revocation
@@ -77,7 +77,7 @@ function explain(token: string, args: readonly string[]): Promise<number> {
       process.stderr.write(`respcast token explain: ${question}\n`)
       return 2
     }
-    const explanation = await core.services.explainer.explainToken(token, question)
+    const explanation = await core.explainer.explainToken(token, question)
     process.stdout.write(explanationText(explanation))
     return explanation.allowed ? 0 : 1
   })

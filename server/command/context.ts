@@ -3,6 +3,7 @@ import type { UserTable } from '../acl/users.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientTable } from '../client/clients.ts'
 import type { Clock } from '../clock.ts'
+import type { Config } from '../config/store.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
@@ -30,16 +31,6 @@ export interface CommandContext {
   repliedByPush: boolean
   /** Executes one command of a transaction. */
   readonly runQueued: (command: Command, request: Request) => void
-}
-
-/** CONFIG, as commands see it. */
-export interface ConfigAccess {
-  /** CONFIG GET: names and values, in the order to be answered. */
-  get(patterns: readonly string[]): readonly (readonly [name: string, value: string])[]
-  /** CONFIG SET: all or nothing. @returns The error without its code, if any. */
-  set(pairs: readonly (readonly [name: string, value: string])[]): string | undefined
-  /** CONFIG REWRITE. @returns The error without its code, if any. */
-  rewrite(): string | undefined
 }
 
 /** The ACL file, as commands see it. All answer with the error's text without its code, if any. */
@@ -101,15 +92,13 @@ export interface Services {
   readonly load: LoadSampler
   /** Undefined unless `cluster-enabled` is set. */
   readonly cluster: ClusterView | undefined
-  readonly config: ConfigAccess
+  readonly config: Config
   readonly aclFile: AclFileAccess
   readonly facts: ProcessFacts
   /** Ends the server in good order (SHUTDOWN). */
   readonly shutdown: () => void
-  /** The directive `databases`. */
-  readonly databases: () => number
+  /** CONFIG REWRITE. @returns The error without its code, if any. */
+  readonly rewriteConfig: () => string | undefined
   /** Makes a client what it was when it connected: the default user on TCP, nobody on a WebSocket, under a new deadline. */
   readonly becomeAnonymous: (client: Client) => void
-  /** Whether password users may log in on a client's transport. */
-  readonly mayUsePassword: (client: Client) => boolean
 }

@@ -169,9 +169,7 @@ export class Dispatcher {
   }
 
   #mustLogIn(client: Client): boolean {
-    if (client.isWebSocket) return true
-    const user = this.#services.users.default
-    return !user.enabled || !user.noPassword
+    return client.isWebSocket || !this.#services.users.defaultIsOpen
   }
 
   #logDenial(client: Client, { reason, object }: Denial): void {

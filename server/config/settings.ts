@@ -28,11 +28,19 @@ const DEFAULT: Source = { kind: 'default', where: 'default' }
 
 /** The settings that hold where nobody says anything. */
 export function defaultSettings(): Map<string, Setting> {
-  return new Map(DIRECTIVES.map((directive) => [directive.name, defaultSetting(directive)]))
+  return new Map(DEFAULTS)
 }
 
 /** The default of one directive. */
 export function defaultSetting(directive: Directive): Setting {
+  return DEFAULTS.get(directive.name) as Setting
+}
+
+const DEFAULTS: SettingMap = new Map(
+  DIRECTIVES.map((directive) => [directive.name, readDefault(directive)]),
+)
+
+function readDefault(directive: Directive): Setting {
   if (directive.type === 'lines') return { directive, value: [], text: '', source: DEFAULT }
   const parsed = parseValue(directive, [directive.default])
   if ('reason' in parsed) throw new Error(`default of ${directive.name}: ${parsed.reason}`)
@@ -42,15 +50,35 @@ export function defaultSetting(directive: Directive): Setting {
 /**
  * A consistent set of values with a getter per type. Names are checked against the table by the compiler.
  * Texts are byte strings, as they came.
+ *
+ * Parts of the server are handed the settings and read a value each time they use it, so that CONFIG SET takes effect at
+ * once. Paths that run for every message or argument use {@link cached}.
  */
 export class Settings {
   protected settings: SettingMap
   /** Folder the server was started in: what a relative `dir` is relative to. */
   readonly cwd: string
+  readonly #refresh: (() => void)[] = []
 
   constructor(settings: SettingMap, cwd: string) {
     this.settings = settings
     this.cwd = cwd
+  }
+
+  /**
+   * Returns values for hot paths as one object, so that each use costs a property read. After a change the same object holds
+   * the new values.
+   */
+  cached<T extends object>(read: (settings: Settings) => T): T {
+    const values = read(this)
+    this.#refresh.push(() => Object.assign(values, read(this)))
+    return values
+  }
+
+  /** Puts other values in force. */
+  protected replace(settings: SettingMap): void {
+    this.settings = settings
+    for (const refresh of this.#refresh) refresh()
   }
 
   boolean(name: NameOf<'boolean'>): boolean {

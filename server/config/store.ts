@@ -165,14 +165,14 @@ export class Config extends Settings {
   ): readonly [name: string, reason: string] | undefined {
     const before = this.settings
     const changed = changedNames(before, changes)
-    this.settings = candidate
+    this.replace(candidate)
     const called: Watch<Applier>[] = []
     for (const applier of this.#appliers) {
       if (!applier.names.some((name) => changed.has(name))) continue
       called.push(applier)
       const reason = applier.call(this, changed)
       if (reason === undefined) continue
-      this.settings = before
+      this.replace(before)
       for (const { call } of called.toReversed()) call(this, changed)
       return [blamed(changes, applier.names), reason]
     }

@@ -1,7 +1,9 @@
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../core.ts'
+import { Metrics } from '../metrics/metrics.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
+import { RESPCAST_VERSION } from '../version.ts'
 import { builtFolder } from './built-folder.ts'
 import { createHttpServer } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
@@ -20,11 +22,12 @@ export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<
       .code(problems.length === 0 ? 200 : 503)
       .send({ status: problems.length === 0 ? 'ready' : 'not ready', problems })
   })
-  core.metrics.watchProcess()
+  const metrics = new Metrics({ services: core, version: RESPCAST_VERSION })
+  metrics.watchProcess()
   app.get('/metrics', async (_request, reply) => {
-    const text = await core.metrics.scrape()
+    const text = await metrics.scrape()
     return reply
-      .headers({ 'content-type': core.metrics.contentType, 'cache-control': 'no-store' })
+      .headers({ 'content-type': metrics.contentType, 'cache-control': 'no-store' })
       .send(text)
   })
   const webSocketPath = core.config.text('ws-path')
@@ -39,8 +42,8 @@ export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<
 function notReady(core: Core): string[] {
   const problems: string[] = []
   if (core.admission.closing) problems.push('shutting down')
-  if (!core.services.backplane.isReady) problems.push('backplane not connected')
-  problems.push(...core.services.tokens.revocation.problems)
+  if (!core.backplane.isReady) problems.push('backplane not connected')
+  problems.push(...core.tokens.revocation.problems)
   return problems
 }
 

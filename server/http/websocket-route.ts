@@ -153,14 +153,14 @@ function refusalOf(
   request: FastifyRequest,
   { core, listener }: WebSocketRoute,
 ): Refusal | undefined {
-  const { config, log, services, admission } = core
+  const { config, log, counters, admission } = core
   const subprotocols = request.headers['sec-websocket-protocol']
   const problem = subprotocolProblem(subprotocols)
   if (problem !== undefined) return { status: 400, error: problem }
   const { origin } = request.headers
   const allowed = listener === 'public' ? config.list('ws-allowed-origins') : []
   if (!isOriginAllowed({ origin, host: request.host }, allowed)) {
-    services.counters.originsRefused++
+    counters.originsRefused++
     log.warn(
       { origin: shown(origin ?? ''), host: shown(request.host), address: request.ip },
       `origin refused; to allow it add it to ws-allowed-origins`,

@@ -17,7 +17,9 @@ export const CLIENT_FIGURES: readonly Figure[] = [
       })),
     ),
   ),
-  gauge('respcast_max_clients', 'The directive maxclients.', ({ maxClients }) => maxClients()),
+  gauge('respcast_max_clients', 'The directive maxclients.', ({ services }) =>
+    services.config.integer('maxclients'),
+  ),
   gauge(
     'respcast_clients_not_logged_in',
     'Connected clients that have not logged in.',

@@ -4,10 +4,8 @@ import type { Services } from '../command/context.ts'
 export interface MetricSources {
   readonly services: Pick<
     Services,
-    'aclLog' | 'backplane' | 'clients' | 'counters' | 'load' | 'registry' | 'tokens'
+    'aclLog' | 'backplane' | 'clients' | 'config' | 'counters' | 'load' | 'registry' | 'tokens'
   >
-  /** The directive `maxclients`. */
-  readonly maxClients: () => number
   /** This server's own version. */
   readonly version: string
 }

@@ -24,6 +24,8 @@ export interface ReceptionParts {
   readonly users: UserTable
   readonly tokens: TokenSessions
   readonly table: CommandTable
+  /** What all connections share. */
+  readonly connections: ConnectionHost
   /** A token that came with an upgrade was refused. */
   readonly onRefused?: (client: Client) => void
 }
@@ -40,8 +42,6 @@ export class Reception {
   readonly #limits: LiveLimits
   /** Nobody: what a WebSocket is before its login. It never is the default user. */
   readonly #nobody: Identity
-  /** Set once everything is built: connections need the dispatcher, which needs this. */
-  connections: ConnectionHost | undefined
 
   constructor(parts: ReceptionParts) {
     this.#parts = parts
@@ -59,10 +59,10 @@ export class Reception {
       2,
       this.#limits.tcpClients,
     )
-    client.authenticated = this.defaultIsOpen()
+    client.authenticated = this.#parts.users.defaultIsOpen
     const seconds = this.#parts.config.seconds('tcp-auth-timeout')
     if (seconds > 0 && !client.authenticated) this.#armDeadline(client, seconds)
-    return new Connection(client, this.#limits.tcpRequests, this.connections as ConnectionHost)
+    return new Connection(client, this.#limits.tcpRequests, this.#parts.connections)
   }
 
   /**
@@ -79,7 +79,7 @@ export class Reception {
       this.#limits.webSocketClients,
     )
     this.#armDeadline(client, this.#parts.config.seconds('auth-timeout'))
-    const host = this.connections as ConnectionHost
+    const host = this.#parts.connections
     const connection = new Connection(client, this.#limits.webSocketRequests, host)
     if (token !== undefined) connection.holdFor(this.#loginAtUpgrade(client, token))
     return connection
@@ -94,14 +94,8 @@ export class Reception {
       this.#armDeadline(client, config.seconds('auth-timeout'))
     } else {
       clients.setIdentity(client, this.#defaultIdentity())
-      client.authenticated = this.defaultIsOpen()
+      client.authenticated = this.#parts.users.defaultIsOpen
     }
-  }
-
-  /** Whether the default user is on and needs no password. */
-  defaultIsOpen(): boolean {
-    const user = this.#parts.users.default
-    return user.enabled && user.noPassword
   }
 
   #newClient(

@@ -6,7 +6,7 @@
  */
 import type { Sink } from '../../server/delivery/sink.ts'
 import { connectRaw, encodeCommand, type RawClient } from '../support/resp-client.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 
 const SESSIONS = Number(process.argv[2] ?? 100_000)
 /** Each role has so many sessions. */
@@ -52,7 +52,7 @@ function show(what: string, milliseconds: readonly number[]): void {
   cpu = process.cpuUsage()
 }
 
-async function connectSessions(server: TestServer): Promise<void> {
+async function connectSessions(server: TestGateway): Promise<void> {
   const { reception } = server.core
   const connect = async (i: number): Promise<void> => {
     const role = Math.floor(i / PER_ROLE)
@@ -100,7 +100,7 @@ async function main(): Promise<void> {
   const startMs = performance.now()
   await connectSessions(server)
   const perSession = (heapBytes() - before) / SESSIONS
-  const { tokens } = server.core.services
+  const { tokens } = server.core
   console.log(
     `${tokens.size} sessions of two subscriptions each, made in ${((performance.now() - startMs) / 1000).toFixed(1)} s`,
   )

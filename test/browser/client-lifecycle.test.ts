@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connectRaw } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import { startServer } from '../support/server.ts'
-import type { ServerOptions, TestServer } from '../support/server.ts'
+import type { ServerOptions, TestGateway } from '../support/server.ts'
 import { canRunBrowser, launchChromium } from './chromium.ts'
 
 const ROLE = 'role:demo off resetchannels +subscribe +psubscribe +publish &news &room'.split(' ')
@@ -21,7 +21,7 @@ interface Notes {
 describe.runIf(canRunBrowser)('the client library in Chromium, when', () => {
   let browser: Browser
   let context: BrowserContext
-  let server: TestServer
+  let server: TestGateway
   let terminal: RawClient
   let page: Page
 
@@ -177,7 +177,7 @@ describe.runIf(canRunBrowser)('the client library in Chromium, when', () => {
   test('tabs share: there is one connection, each hears its own channels, and it outlives a tab', async () => {
     page = await open(['news'], `share: 'tabs'`)
     const other = await open(['news', 'room'], `share: 'tabs'`)
-    expect(server.core.services.clients.size).toBe(2)
+    expect(server.core.clients.size).toBe(2)
     expect(await publish('news', 'both')).toBe(1)
     expect(await publish('room', 'one')).toBe(1)
     await expectUntil(`app.notes.heard.length === 1`)
@@ -202,7 +202,7 @@ describe.runIf(canRunBrowser)('the client library in Chromium, when', () => {
     await serve({ 'http-port': port })
     await expectUntil(`app.notes.statuses.news === 'live' && app.notes.gaps.length === 1`)
     await expectUntil(`app.notes.statuses.room === 'live' && app.notes.gaps.length === 1`, other)
-    expect(server.core.services.clients.size).toBe(2)
+    expect(server.core.clients.size).toBe(2)
   })
 
   test('tabs cannot share, since the worker does not load: each has its own connection', async () => {

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer } from '../support/server.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { canRunBrowser, launchChromium } from './chromium.ts'
 
 /** Runs the body of an async function in the page, with `Respcast` as the built client library. */
@@ -11,7 +11,7 @@ async function run(page: Page, body: string): Promise<unknown> {
 
 describe.runIf(canRunBrowser)('the built client library in Chromium', () => {
   let browser: Browser
-  let server: TestServer
+  let server: TestGateway
   let page: Page
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { complaintsOf } from './chromium.ts'
 
 /** The operator of the tests: may do everything. */
@@ -21,9 +21,9 @@ export class ConsolePage {
   readonly page: Page
   /** Errors that the page had: of its scripts, and of its policy. */
   readonly complaints: readonly string[]
-  readonly #server: TestServer
+  readonly #server: TestGateway
 
-  constructor(page: Page, server: TestServer) {
+  constructor(page: Page, server: TestGateway) {
     this.page = page
     this.complaints = complaintsOf(page)
     this.#server = server
@@ -95,7 +95,7 @@ export class ConsolePage {
 /** Opens a tab for the console. */
 export async function openConsole(
   browser: Browser,
-  server: TestServer,
+  server: TestGateway,
   options: Parameters<Browser['newPage']>[0] = {},
 ): Promise<ConsolePage> {
   return new ConsolePage(await browser.newPage(options), server)

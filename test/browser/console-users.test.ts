@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connectRaw } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import { startServer } from '../support/server.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { canRunBrowser, launchChromium } from './chromium.ts'
 import { MEMBER, openConsole } from './console-page.ts'
 import type { ConsolePage } from './console-page.ts'
@@ -18,7 +18,7 @@ function documentedUser(name: string): string[] {
 
 describe.runIf(canRunBrowser)('users for operators, as docs/console.md makes them', () => {
   let browser: Browser
-  let server: TestServer
+  let server: TestGateway
   let terminal: RawClient
   let console: ConsolePage
 

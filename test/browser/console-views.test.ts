@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectRaw, connectWebSocket } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import { startServer } from '../support/server.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { canRunBrowser, launchChromium } from './chromium.ts'
 import { ADMIN, MEMBER, openConsole } from './console-page.ts'
 import type { ConsolePage } from './console-page.ts'
@@ -112,7 +112,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
 
 describe.runIf(canRunBrowser)('views of the console in Chromium', () => {
   let browser: Browser
-  let server: TestServer
+  let server: TestGateway
   let clients: RawClient[]
   let ticking: ReturnType<typeof setInterval>
 

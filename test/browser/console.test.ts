@@ -3,14 +3,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connectRaw, connectWebSocket } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import { startServer } from '../support/server.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { canRunBrowser, launchChromium } from './chromium.ts'
 import { ADMIN, MEMBER, openConsole } from './console-page.ts'
 import type { ConsolePage } from './console-page.ts'
 
 describe.runIf(canRunBrowser)('the console in Chromium', () => {
   let browser: Browser
-  let server: TestServer
+  let server: TestGateway
   let terminal: RawClient
   let console: ConsolePage
   let clients: RawClient[]
@@ -73,7 +73,7 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
       await console.waitFor('status', 'Online')
       await console.button('Log out').click()
       await console.page.getByLabel('Password').waitFor()
-      await expect.poll(() => server.core.services.clients.size).toBe(1)
+      await expect.poll(() => server.core.clients.size).toBe(1)
       expect(await console.page.getByLabel('Password').inputValue()).toBe('')
     })
 
@@ -322,7 +322,7 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
       await console.waitFor('message', 'while paused')
 
       await console.button('Stop').click()
-      await expect.poll(() => server.core.services.registry.patternCount).toBe(0)
+      await expect.poll(() => server.core.registry.patternCount).toBe(0)
     })
 
     test('a channel is tailed from the list of channels, whatever its bytes', async () => {
@@ -333,7 +333,7 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
       await console.button(String.raw`Tail \xff\x00`).click()
       await console.waitFor('tail-status', String.raw`Listening to channel \xff\x00`)
       await expect
-        .poll(() => [...server.core.services.registry.subscribersOf('channel', '\xff\x00')].length)
+        .poll(() => [...server.core.registry.subscribersOf('channel', '\xff\x00')].length)
         .toBe(2)
     })
   })

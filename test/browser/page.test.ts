@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connectRaw } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import { startServer } from '../support/server.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { canRunBrowser, complaintsOf, launchChromium } from './chromium.ts'
 
 const ROLE =
@@ -13,7 +13,7 @@ const ROLE =
 
 describe.runIf(canRunBrowser)('the page in Chromium', () => {
   let browser: Browser
-  let server: TestServer
+  let server: TestGateway
   let terminal: RawClient
   let page: Page
   let complaints: string[]

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connectRaw } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import { startServer } from '../support/server.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { canRunBrowser, launchChromium } from './chromium.ts'
 
 const WEB = fileURLToPath(new URL('../../web/', import.meta.url))
@@ -88,7 +88,7 @@ async function bundle(): Promise<string> {
 
 describe.runIf(canRunBrowser)('the hooks in React, in StrictMode', () => {
   let browser: Browser
-  let server: TestServer
+  let server: TestGateway
   let terminal: RawClient
   let page: Page
   let script: string

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectControl, type Control } from '../support/oracle-session.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 
 describe('the ACL file', () => {
   let dir: string
   let file: string
-  let server: TestServer
+  let server: TestGateway
   let control: Control
 
   beforeEach(async () => {

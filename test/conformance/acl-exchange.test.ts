@@ -6,7 +6,7 @@ import { identify, type OracleIdentity } from '../support/oracle.ts'
 import { SeededRandom } from '../support/oracle-random.ts'
 import { connectControl, type Control } from '../support/oracle-session.ts'
 import { findProgram, startRedisServer, type RunningServer } from '../support/redis-servers.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 import { bulk } from '../support/transcript-frames.ts'
 import { escapeBytes, joinWords } from '../support/transcript.ts'
 import { parseReply, stringsOf } from '../support/transcript-values.ts'
@@ -29,7 +29,7 @@ let dir: string
 let theirFile: string
 let ourFile: string
 let theirs: RunningServer
-let ours: TestServer
+let ours: TestGateway
 let oracle: Control
 let respcast: Control
 let identity: OracleIdentity

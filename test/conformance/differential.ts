@@ -1,7 +1,7 @@
 import type { Oracle, OracleIdentity } from '../support/oracle.ts'
 import { connectControl, connectPeer, Session, type Control } from '../support/oracle-session.ts'
 import { connectWebSocketPeer } from '../support/oracle-websocket.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 import { escapeBytes, type Transcript, type TranscriptStep } from '../support/transcript.ts'
 import { parseReply, stringsOf } from '../support/transcript-values.ts'
 import { normalise } from './normalise.ts'
@@ -21,13 +21,13 @@ export interface Difference {
 /** The oracle and a Respcast, driven side by side. */
 export class Pair {
   readonly oracle: Oracle
-  readonly server: TestServer
+  readonly server: TestGateway
   readonly oracleControl: Control
   readonly control: Control
 
   private constructor(
     oracle: Oracle,
-    server: TestServer,
+    server: TestGateway,
     oracleControl: Control,
     control: Control,
   ) {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectControl, connectPeer, Session } from '../support/oracle-session.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 import { commandStep, splitWords } from '../support/transcript.ts'
 
 /** What the oracles that are at hand crash on, or do not do: redis-semantics' advice for it. */
 describe('a user that takes channels from itself', () => {
-  let server: TestServer
+  let server: TestGateway
   let session: Session
 
   beforeEach(async () => {

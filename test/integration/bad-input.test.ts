@@ -78,7 +78,7 @@ describe('bytes that are not RESP', () => {
       await assertPong(other)
       client.destroy()
     }
-    await eventually('only one is left', () => server.core.services.clients.size === 1)
+    await eventually('only one is left', () => server.core.clients.size === 1)
   })
 
   test('announced lengths hold no memory: only bytes that came do', async () => {
@@ -91,11 +91,11 @@ describe('bytes that are not RESP', () => {
       clients.push(client)
     }
     await eventually('all bytes are in', () =>
-      [...server.core.services.clients.all()].every((client) => client.bytesIn === 23),
+      [...server.core.clients.all()].every((client) => client.bytesIn === 23),
     )
     const after = process.memoryUsage()
     expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(16 * 1_048_576)
-    for (const client of server.core.services.clients.all()) {
+    for (const client of server.core.clients.all()) {
       expect(client.queryBytes).toBeLessThan(65_536)
     }
     await assertAlive(open, server)
@@ -248,7 +248,7 @@ describe('peers that vanish', () => {
       if (random() < 0.5) await nextTurn()
       socket.resetAndDestroy()
     }
-    await eventually('nobody is left', () => server.core.services.clients.size === 0)
+    await eventually('nobody is left', () => server.core.clients.size === 0)
     const admin = await open.tcp(server)
     await assertReply(admin, ['PUBSUB', 'CHANNELS'], '*0\r\n')
     await assertReply(admin, ['PUBSUB', 'NUMPAT'], ':0\r\n')

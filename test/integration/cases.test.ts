@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCommand, type RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -110,8 +110,8 @@ describe.each(TRANSPORTS)(
   },
 )
 
-function receiversOf(server: TestServer): number {
-  return server.core.services.registry.countOf('channel', 'a')
+function receiversOf(server: TestGateway): number {
+  return server.core.registry.countOf('channel', 'a')
 }
 
 describe('one name for a channel, a pattern and a shard channel', () => {

@@ -43,7 +43,7 @@ describe('sessions that end at any point', () => {
       for (let turns = Math.floor(random() * 4); turns > 0; turns--) await nextTurn()
       upgrade.destroy()
     }
-    const { clients, tokens, registry } = server.core.services
+    const { clients, tokens, registry } = server.core
     await eventually('nobody is left', () => clients.size === 0)
     expect(tokens.size).toBe(0)
     expect(registry.patternCount).toBe(0)
@@ -155,7 +155,7 @@ describe('revocation against everything that is under way', () => {
       expect(client.takeAll()).not.toMatch(/late/)
       client.destroy()
       // What it sent last may be executed only now, and the next round gives the role its channel back.
-      await expect.poll(() => server.core.services.clients.size, { timeout: 10_000 }).toBe(1)
+      await expect.poll(() => server.core.clients.size, { timeout: 10_000 }).toBe(1)
     }
   })
 })

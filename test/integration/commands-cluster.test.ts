@@ -1,12 +1,12 @@
 import { createClient, createCluster } from '@redis/client'
 import { Cluster } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { askBulk, assertReply, eventually, opener, push, assertReads } from './support/opened.ts'
 
 const open = opener()
 
-function cluster(directives: Record<string, string> = {}): Promise<TestServer> {
+function cluster(directives: Record<string, string> = {}): Promise<TestGateway> {
   return open.server({ directives: { 'cluster-enabled': 'yes', ...directives } })
 }
 

@@ -24,10 +24,10 @@ describe('MONITOR', () => {
     const server = await open.server()
     const monitor = await open.tcp(server)
     await assertReply(monitor, ['MONITOR'], '+OK\r\n')
-    expect(server.core.services.monitors.size).toBe(1)
+    expect(server.core.monitors.size).toBe(1)
     monitor.destroy()
     const other = await open.tcp(server)
-    while (server.core.services.monitors.size > 0) await assertReply(other, ['PING'], '+PONG\r\n')
+    while (server.core.monitors.size > 0) await assertReply(other, ['PING'], '+PONG\r\n')
   })
 
   test('is spared by the idle timeout', async () => {
@@ -81,7 +81,7 @@ describe('Directives of diagnostics', () => {
     client.command('EXEC')
     await assertReads(client, '*1\r\n*40000\r\n')
     await client.takeUntil(`$6\r\nc19999\r\n:0\r\n`)
-    expect(server.core.services.latency.event('command')?.maxMs).toBeGreaterThanOrEqual(1)
+    expect(server.core.latency.event('command')?.maxMs).toBeGreaterThanOrEqual(1)
   })
 })
 

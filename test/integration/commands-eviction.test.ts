@@ -26,13 +26,13 @@ describe('maxmemory-clients', () => {
     slow.pause()
     const payload = 'x'.repeat(256 * 1024)
     let published = 0
-    while (server.core.services.clients.size === 3 && published < 200) {
+    while (server.core.clients.size === 3 && published < 200) {
       publisher.send(encodeCommand('PUBLISH', 'c', payload))
       await publisher.take(4)
       published++
     }
     expect(published).toBeLessThan(200)
-    expect(server.core.services.clients.size).toBe(2)
+    expect(server.core.clients.size).toBe(2)
     await reader.take(published * (payload.length + 35))
     expect(await askBulk(publisher, 'INFO', 'stats')).toContain('\r\nevicted_clients:1\r\n')
     slow.resume()
@@ -46,12 +46,12 @@ describe('maxmemory-clients', () => {
     hoarder.send(`*2\r\n$4\r\nECHO\r\n$${4 * MEGABYTE}\r\n`)
     hoarder.send(Buffer.alloc(2 * MEGABYTE))
     await eventually('the input is there', () =>
-      [...server.core.services.clients.all()].some(({ queryBytes }) => queryBytes > 2_000_000),
+      [...server.core.clients.all()].some(({ queryBytes }) => queryBytes > 2_000_000),
     )
     clock.advance(1_000)
     await hoarder.closed
     await assertPong(other)
-    expect(server.core.services.counters.evictedClients).toBe(1)
+    expect(server.core.counters.evictedClients).toBe(1)
   })
 
   test('counts queued commands, spares CLIENT NO-EVICT, and holds from the CONFIG SET on', async () => {
@@ -79,9 +79,9 @@ describe('maxmemory-clients', () => {
     client.send(`*2\r\n$4\r\nECHO\r\n$${4 * MEGABYTE}\r\n`)
     client.send(Buffer.alloc(2 * MEGABYTE))
     await eventually('the input is there', () =>
-      [...server.core.services.clients.all()].some(({ queryBytes }) => queryBytes > 2_000_000),
+      [...server.core.clients.all()].some(({ queryBytes }) => queryBytes > 2_000_000),
     )
     clock.advance(5_000)
-    expect(server.core.services.clients.size).toBe(1)
+    expect(server.core.clients.size).toBe(1)
   })
 })

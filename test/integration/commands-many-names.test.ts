@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { askBulk, assertPong, eventually, opener } from './support/opened.ts'
 
 const open = opener()
@@ -73,15 +73,15 @@ describe('One command with 200,000 names', () => {
   )
 
   test('is cut at the output limit where nobody reads', async () => {
-    const server: TestServer = await open.server({
+    const server: TestGateway = await open.server({
       directives: { 'client-output-buffer-limit': 'pubsub 1mb 0 0' },
     })
     const client = await open.tcp(server)
     client.pause()
     client.send(SUBSCRIBE_ALL)
-    await eventually('the client is closed', () => server.core.services.clients.size === 0)
-    expect(server.core.services.counters.outputLimitDisconnections).toBe(1)
-    const { registry } = server.core.services
+    await eventually('the client is closed', () => server.core.clients.size === 0)
+    expect(server.core.counters.outputLimitDisconnections).toBe(1)
+    const { registry } = server.core
     await eventually('its channels are gone', () => registry.channelCount('channel') === 0)
   })
 
@@ -92,6 +92,6 @@ describe('One command with 200,000 names', () => {
     await session.takeExactly(
       '-ERR at most 64 names in one command are allowed on this connection\r\n',
     )
-    expect(server.core.services.registry.channelCount('channel')).toBe(0)
+    expect(server.core.registry.channelCount('channel')).toBe(0)
   })
 })

@@ -2,7 +2,7 @@ import { fastify, type FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { respcastPlugin } from '../../server/http/plugin.ts'
 import { connectWebSocket, type RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -15,7 +15,7 @@ import {
 const open = opener()
 
 /** An application with a route of its own and the server as a plugin. */
-async function application(): Promise<{ server: TestServer; app: FastifyInstance; port: number }> {
+async function application(): Promise<{ server: TestGateway; app: FastifyInstance; port: number }> {
   const server = await open.server()
   const { core, keepAlive } = server.gateway
   const app = fastify()
@@ -29,7 +29,7 @@ async function application(): Promise<{ server: TestServer; app: FastifyInstance
   return { server, app, port: (app.server.address() as { port: number }).port }
 }
 
-async function subscriber(server: TestServer, port: number): Promise<RawClient> {
+async function subscriber(server: TestGateway, port: number): Promise<RawClient> {
   const token = await server.mint('42', { channels: ['*'] })
   const client = await connectWebSocket(`ws://127.0.0.1:${port}/ws`, { token })
   open.onEnd(() => client.destroy())

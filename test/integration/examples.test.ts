@@ -16,13 +16,13 @@ import { canRunBrowser, launchChromium } from '../browser/chromium.ts'
 import { connectRaw } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import { startServer } from '../support/server.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const EXAMPLES = join(ROOT, 'web/examples')
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' }
 
-let server: TestServer
+let server: TestGateway
 let terminal: RawClient
 /** The application's own web server: pages, the client library, and tokens. */
 let web: Server

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { ask, type PlainMap } from './support/ask.ts'
 import { assertReply, opener, push, assertReads } from './support/opened.ts'
 
@@ -19,7 +19,7 @@ const USERS = [
   ],
 ]
 
-async function started(): Promise<{ server: TestServer; admin: RawClient }> {
+async function started(): Promise<{ server: TestGateway; admin: RawClient }> {
   const server = await open.server({ directives: { user: USERS } })
   return { server, admin: await open.tcp(server, 3) }
 }
@@ -64,9 +64,9 @@ describe('TOKEN EXPLAIN', () => {
     const { server, admin } = await started()
     await ask(admin, 'TOKEN', 'EXPLAIN', await server.mint('42'))
     await ask(admin, 'TOKEN', 'EXPLAIN', 'a.b.c')
-    expect(server.core.services.tokens.size).toBe(0)
-    expect(server.core.services.counters.tokensAccepted).toBe(0)
-    expect(server.core.services.counters.tokensRefused).toBe(0)
+    expect(server.core.tokens.size).toBe(0)
+    expect(server.core.counters.tokensAccepted).toBe(0)
+    expect(server.core.counters.tokensRefused).toBe(0)
     expect(await ask(admin, 'ACL', 'LOG')).toEqual([])
     expect(await ask(admin, 'ACL', 'WHOAMI')).toBe('default')
   })
@@ -295,7 +295,7 @@ describe('RESPCAST', () => {
 
   test('CHECK tries the rules of a role, warns of what is odd, and changes nothing', async () => {
     const { server, admin } = await started()
-    const users = server.core.services.users.names()
+    const users = server.core.users.names()
     expect(await ask(admin, 'RESPCAST', 'CHECK', '(+subscribe', '&news:{sub})')).toEqual({
       rules: 'off resetchannels -@all (resetchannels &news:{sub} -@all +subscribe)',
       warnings: [],
@@ -327,7 +327,7 @@ describe('RESPCAST', () => {
       /^-ERR Error in ACL SETUSER modifier '&a:\{nosuch\}': unknown placeholder/,
     )
     expect(await ask(admin, 'RESPCAST', 'CHECK', '>password')).toMatch(/^-ERR Error in ACL SETUSER/)
-    expect(server.core.services.users.names()).toEqual(users)
+    expect(server.core.users.names()).toEqual(users)
   })
 
   test('HELP names every subcommand; COMMAND DOCS has all of them', async () => {

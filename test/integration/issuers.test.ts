@@ -226,7 +226,7 @@ describe('CONFIG SET of issuers', () => {
 
   test('ends a login at once that was verified a moment before its issuer went', async () => {
     const { server } = await shopServer(open)
-    const { clients, tokens } = server.core.services
+    const { clients, tokens } = server.core
     const raw = await open.tcp(server, 3)
     const client = clients.get(Number(await ask(raw, 'CLIENT', 'ID')))
     if (client === undefined) throw new Error('it is not there')

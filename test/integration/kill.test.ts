@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { connectWebSocket, encodeCommand, type RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -20,7 +20,7 @@ function withFollowers(...first: string[]): Buffer {
   return Buffer.concat([encodeCommand(...first), ...Array<Buffer>(999).fill(publish)])
 }
 
-async function start(): Promise<{ server: TestServer; admin: RawClient; witness: RawClient }> {
+async function start(): Promise<{ server: TestGateway; admin: RawClient; witness: RawClient }> {
   const server = await open.server()
   const admin = await open.tcp(server, 3)
   await assertReply(admin, ['ACL', 'SETUSER', 'u', 'on', '>pw', '~*', '&*', '+@all'], '+OK\r\n')
@@ -35,7 +35,7 @@ async function subscribe(client: RawClient, channel: string): Promise<void> {
 }
 
 /** A client that is the ACL user `u`, over TCP or over the administrators' WebSocket. */
-async function loggedIn(server: TestServer, transport: 'TCP' | 'WebSocket'): Promise<RawClient> {
+async function loggedIn(server: TestGateway, transport: 'TCP' | 'WebSocket'): Promise<RawClient> {
   if (transport === 'TCP') {
     const client = await open.tcp(server, 3)
     await assertReply(client, ['AUTH', 'u', 'pw'], '+OK\r\n')
@@ -127,9 +127,7 @@ describe('CLIENT KILL', () => {
     const ids: Record<string, string> = {}
     for (const [name, client] of Object.entries(clients)) ids[name] = await idOf(client)
     const left = (): string[] => {
-      return Object.keys(clients).filter((name) =>
-        server.core.services.clients.get(Number(ids[name])),
-      )
+      return Object.keys(clients).filter((name) => server.core.clients.get(Number(ids[name])))
     }
     return { server, admin, clients, ids, left }
   }
@@ -161,7 +159,7 @@ describe('CLIENT KILL', () => {
   test('by ID, ADDR and LADDR, and in the old form by address', async () => {
     const { server, admin, ids, left } = await population()
     const addressOf = (name: string) => {
-      return server.core.services.clients.get(Number(ids[name]))?.origin.address ?? ''
+      return server.core.clients.get(Number(ids[name]))?.origin.address ?? ''
     }
     await assertReply(admin, ['CLIENT', 'KILL', 'ID', ids['one'] ?? ''], ':1\r\n')
     await assertReply(admin, ['CLIENT', 'KILL', 'ADDR', addressOf('two')], ':1\r\n')
@@ -205,10 +203,7 @@ describe('what waits for a client that is revoked while it does not read', () =>
       client.pause()
       const admin = await open.tcp(server)
       const held = () =>
-        [...server.core.services.clients.all()].reduce(
-          (sum, { output }) => sum + output.heldBytes,
-          0,
-        )
+        [...server.core.clients.all()].reduce((sum, { output }) => sum + output.heldBytes, 0)
       let published = 0
       while (held() < 4 * 1_048_576) {
         await assertReply(admin, ['PUBLISH', 'news', MESSAGE.toString('latin1')], ':1\r\n')

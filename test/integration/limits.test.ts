@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { encodeCommand, type RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -22,7 +22,7 @@ function names(count: number): string[] {
   return [...Array(count).keys()].map((number) => `c${number}`)
 }
 
-async function assertNothingSubscribed(server: TestServer): Promise<void> {
+async function assertNothingSubscribed(server: TestGateway): Promise<void> {
   const admin = await open.tcp(server)
   await assertReply(admin, ['PUBSUB', 'CHANNELS'], '*0\r\n')
   await assertReply(admin, ['PUBSUB', 'SHARDCHANNELS'], '*0\r\n')
@@ -176,7 +176,7 @@ describe('before login', () => {
     const client = await open.tcp(server)
     client.pause()
     client.send('PING\r\n'.repeat(400_000))
-    await eventually('the client is cut', () => server.core.services.clients.size === 0)
+    await eventually('the client is cut', () => server.core.clients.size === 0)
     const admin = await open.tcp(server)
     await assertReply(admin, ['AUTH', 'secret'], '+OK\r\n')
   })
@@ -195,7 +195,7 @@ describe('connections in all', () => {
     expect(refused.status).toBe(503)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     second.destroy()
-    await eventually('room for one', () => server.core.services.clients.size === 1)
+    await eventually('room for one', () => server.core.clients.size === 1)
     const next = await open.webSocket(server)
     await assertReply(next, ['PING'], NO_AUTH)
     await assertPong(first)

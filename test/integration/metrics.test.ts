@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { assertReads, assertReply, eventually, opener, push, takeLine } from './support/opened.ts'
 
 const open = opener()
 
-async function scrape(server: TestServer): Promise<string[]> {
+async function scrape(server: TestGateway): Promise<string[]> {
   const response = await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)
   expect(response.status).toBe(200)
   return (await response.text()).split('\n')
@@ -99,7 +99,7 @@ describe('what a session does', () => {
     const client = await open.tcp(server)
     await assertReply(client, ['PING'], '+PONG\r\n')
     client.destroy()
-    await eventually('the client is gone', () => server.core.services.clients.size === 0)
+    await eventually('the client is gone', () => server.core.clients.size === 0)
     const lines = await scrape(server)
     expect(lines).toContain('respcast_clients_closed_total{cause="peer-closed"} 1')
     expect(lines).toContain('respcast_sent_bytes_total 7')
@@ -111,7 +111,7 @@ describe('what a session does', () => {
     const server = await open.server()
     const client = await open.webSocket(server)
     client.command('AUTH', `${(await server.mint('42')).slice(0, -4)}AAAA`)
-    await eventually('the client is gone', () => server.core.services.clients.size === 0)
+    await eventually('the client is gone', () => server.core.clients.size === 0)
     const lines = await scrape(server)
     expect(lines).toContain('respcast_token_logins_total{result="refused"} 1')
     expect(lines).toContain('respcast_clients_closed_total{cause="unauthorized"} 1')

@@ -12,7 +12,7 @@ import { findProgram } from '../support/redis-servers.ts'
 import { connectRaw, connectWebSocket } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
 import { startServer } from '../support/server.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
@@ -41,7 +41,7 @@ function commands(text: string): string[][] {
 
 describe('the README', () => {
   let folder: string
-  let server: TestServer | undefined
+  let server: TestGateway | undefined
   let terminal: RawClient | undefined
 
   beforeAll(() => {
@@ -64,7 +64,7 @@ describe('the README', () => {
   })
 
   /** Starts the server of the README's first configuration, and makes its role. */
-  async function startConfigured(): Promise<TestServer> {
+  async function startConfigured(): Promise<TestGateway> {
     const lines = block('conf', 'jwt-secret-file').split('\n')
     const jwt = lines.filter((line) => line.startsWith('jwt-')).map((line) => line.split(' '))
     const directives = Object.fromEntries(

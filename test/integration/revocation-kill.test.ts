@@ -94,8 +94,8 @@ async function survivors(): Promise<{ revoked: Set<string>; roles: Set<string> }
       aclfile: join(folder, 'users.acl'),
     },
   })
-  const revoked = [...server.core.services.tokens.revocations.list()].map(({ target }) => target)
-  const roles = server.core.services.users.names()
+  const revoked = [...server.core.tokens.revocations.list()].map(({ target }) => target)
+  const roles = server.core.users.names()
   await server.stop()
   return { revoked: new Set(revoked), roles: new Set(roles) }
 }

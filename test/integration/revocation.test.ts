@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { startServer } from '../support/server.ts'
 import { assertReads, assertReply, opener, push, TRANSPORTS } from './support/opened.ts'
 
 const open = opener()
 
-async function ready(server: TestServer): Promise<{ status: number; problems: string[] }> {
+async function ready(server: TestGateway): Promise<{ status: number; problems: string[] }> {
   const response = await fetch(`http://127.0.0.1:${server.adminPort}/readyz`)
   const { problems } = (await response.json()) as { problems: string[] }
   return { status: response.status, problems }

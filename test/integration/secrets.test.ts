@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { connectWebSocket, type RawClient, type WebSocketOptions } from '../support/resp-client.ts'
-import { TEST_SECRET, type TestServer } from '../support/server.ts'
+import { TEST_SECRET, type TestGateway } from '../support/server.ts'
 import { askBulk, assertReply, opener, takeAccepted, takeLine } from './support/opened.ts'
 
 const open = opener()
@@ -19,7 +19,7 @@ async function pass(client: RawClient, ...command: string[]): Promise<void> {
 }
 
 /** Everything the server tells of itself. */
-async function told(server: TestServer, admin: RawClient, logFile: string): Promise<string> {
+async function told(server: TestGateway, admin: RawClient, logFile: string): Promise<string> {
   let text = readFileSync(logFile, 'latin1')
   for (const file of ['token.log', 'token-audit.log']) {
     const path = join(server.dir, file)

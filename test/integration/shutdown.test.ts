@@ -56,7 +56,7 @@ describe('a server that stops', () => {
     expect((await client.closed).code).toBe(4503)
     await stopped
     issuer.answer()
-    await eventually('nobody is left', () => issuer.server.core.services.clients.size === 0)
+    await eventually('nobody is left', () => issuer.server.core.clients.size === 0)
   })
 
   test('may be stopped twice', async () => {

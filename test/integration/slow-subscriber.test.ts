@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../support/fake-clock.ts'
 import type { RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import {
   askBulk,
   assertPong,
@@ -27,9 +27,9 @@ async function subscribe(client: RawClient): Promise<void> {
 }
 
 /** Bytes that the server keeps for all clients. */
-function heldBytes(server: TestServer): number {
+function heldBytes(server: TestGateway): number {
   let sum = 0
-  for (const client of server.core.services.clients.all()) sum += client.output.heldBytes
+  for (const client of server.core.clients.all()) sum += client.output.heldBytes
   return sum
 }
 
@@ -48,7 +48,7 @@ async function countsOf(client: RawClient): Promise<{ subscribers: number; cut: 
 }
 
 /** Publishes until somebody is gone. @returns How many messages that took, and the most bytes held on the way. */
-async function publishUntilCut(server: TestServer, publisher: RawClient, left: number) {
+async function publishUntilCut(server: TestGateway, publisher: RawClient, left: number) {
   let most = 0
   for (let count = 1; count <= MOST_MESSAGES; count++) {
     publisher.command('PUBLISH', 'a', MESSAGE)
@@ -85,7 +85,7 @@ describe.each(['RESP3 over TCP', 'RESP3 over WebSocket'] as const)(
         await assertPong(client)
       }
       expect(heldBytes(server)).toBe(0)
-      expect(server.core.services.registry.countOf('channel', 'a')).toBe(2)
+      expect(server.core.registry.countOf('channel', 'a')).toBe(2)
       expect(await countsOf(publisher)).toEqual({ subscribers: 2, cut: 1 })
       slow.resume()
       const { code } = await slow.closed
@@ -110,9 +110,9 @@ describe.each(['RESP3 over TCP', 'RESP3 over WebSocket'] as const)(
       }
       clock.advance(10_000)
       await nextTurn()
-      expect(server.core.services.registry.countOf('channel', 'a')).toBe(2)
+      expect(server.core.registry.countOf('channel', 'a')).toBe(2)
       clock.advance(2_000)
-      expect(server.core.services.registry.countOf('channel', 'a')).toBe(1)
+      expect(server.core.registry.countOf('channel', 'a')).toBe(1)
       expect(await countsOf(publisher)).toEqual({ subscribers: 1, cut: 1 })
       await assertReply(publisher, ['PUBLISH', 'a', MESSAGE.toString('latin1')], ':1\r\n')
       await assertReads(reading, message)
@@ -139,7 +139,7 @@ describe('one large message', () => {
       await assertReads(publisher, ':2\r\n')
       await assertReads(reading, push(3, 'message', 'a', payload))
       await assertPong(reading)
-      expect(server.core.services.registry.countOf('channel', 'a')).toBe(2)
+      expect(server.core.registry.countOf('channel', 'a')).toBe(2)
       paused.resume()
       await assertReads(paused, push(3, 'message', 'a', payload))
       await assertPong(paused)

@@ -95,7 +95,7 @@ describe('peers that take their time', () => {
     await silent.ended
     expect(silent.received().includes(Buffer.from([0x89, 0x00]))).toBe(true)
     await assertPong(answering)
-    expect(server.core.services.clients.size).toBe(1)
+    expect(server.core.clients.size).toBe(1)
   })
 
   test('a closing handshake that the peer does not finish ends by itself', async () => {

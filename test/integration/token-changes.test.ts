@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -20,7 +20,7 @@ const CHANGED = { code: 4403, reason: 'permissions-changed||permissions changed'
 /** The role that most tests edit, as a directive. */
 const MEMBER = ['role:member', 'off', 'resetchannels', '+subscribe', '+psubscribe', '+ssubscribe']
 
-function serverWithRole(...rules: string[]): Promise<TestServer> {
+function serverWithRole(...rules: string[]): Promise<TestGateway> {
   return open.server({
     directives: {
       user: [
@@ -31,7 +31,7 @@ function serverWithRole(...rules: string[]): Promise<TestServer> {
   })
 }
 
-async function change(server: TestServer, ...command: string[]): Promise<void> {
+async function change(server: TestGateway, ...command: string[]): Promise<void> {
   await assertReply(await open.tcp(server), ['ACL', ...command], '+OK\r\n')
 }
 
@@ -41,7 +41,7 @@ async function subscribe(client: RawClient, channel: string, count = 1): Promise
 }
 
 /** A token session over RESP3 TCP. */
-async function tcpSession(server: TestServer, sub: string, grants: object): Promise<RawClient> {
+async function tcpSession(server: TestGateway, sub: string, grants: object): Promise<RawClient> {
   const client = await open.tcp(server, 3)
   await assertReply(client, ['AUTH', 'jwt', await server.mint(sub, grants)], '+OK\r\n')
   return client
@@ -49,7 +49,7 @@ async function tcpSession(server: TestServer, sub: string, grants: object): Prom
 
 const revoked = (channel: string) => push(3, 'token', 'revoked', channel, 'permissions changed')
 
-async function receivers(server: TestServer, channel: string): Promise<string> {
+async function receivers(server: TestGateway, channel: string): Promise<string> {
   const client = await open.tcp(server)
   client.command('PUBLISH', channel, 'm')
   return takeLine(client)

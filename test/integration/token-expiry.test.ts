@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../support/fake-clock.ts'
 import type { RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -25,11 +25,11 @@ async function start(directives: Record<string, string> = {}) {
   return { clock, server }
 }
 
-function mint(server: TestServer, lifetimeSeconds = LIFE_SECONDS): Promise<string> {
+function mint(server: TestGateway, lifetimeSeconds = LIFE_SECONDS): Promise<string> {
   return server.mint('42', { channels: ['a'] }, { lifetimeSeconds })
 }
 
-async function session(server: TestServer, transport: 'TCP' | 'WebSocket'): Promise<RawClient> {
+async function session(server: TestGateway, transport: 'TCP' | 'WebSocket'): Promise<RawClient> {
   const token = await mint(server)
   if (transport === 'WebSocket') {
     const client = await open.webSocket(server, { token })
@@ -41,7 +41,7 @@ async function session(server: TestServer, transport: 'TCP' | 'WebSocket'): Prom
   return client
 }
 
-async function assertDelivers(server: TestServer, client: RawClient): Promise<void> {
+async function assertDelivers(server: TestGateway, client: RawClient): Promise<void> {
   await assertReply(await open.tcp(server), ['PUBLISH', 'a', 'm'], ':1\r\n')
   await assertReads(client, push(3, 'message', 'a', 'm'))
 }

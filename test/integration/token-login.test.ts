@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TEST_AUDIENCE, TEST_ISSUER, type TestServer } from '../support/server.ts'
+import { TEST_AUDIENCE, TEST_ISSUER, type TestGateway } from '../support/server.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { connectWebSocket, encodeCommand } from '../support/resp-client.ts'
 import { compact, hmac } from '../support/tokens.ts'
@@ -20,7 +20,7 @@ const NO_AUTH = '-NOAUTH Authentication required.\r\n'
 const INVALID = '-WRONGPASS invalid token\r\n'
 const NO_CHANNEL = '-NOPERM No permissions to access a channel\r\n'
 
-async function admin(server: TestServer, ...command: string[]): Promise<void> {
+async function admin(server: TestGateway, ...command: string[]): Promise<void> {
   await assertReply(await open.tcp(server), command, '+OK\r\n')
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -21,13 +21,13 @@ async function subscribe(client: RawClient, channel: string, count = 1): Promise
 }
 
 /** A token session over RESP3 TCP. */
-async function tcpSession(server: TestServer, sub: string, grants: object): Promise<RawClient> {
+async function tcpSession(server: TestGateway, sub: string, grants: object): Promise<RawClient> {
   const client = await open.tcp(server, 3)
   await assertReply(client, ['AUTH', 'jwt', await server.mint(sub, grants)], '+OK\r\n')
   return client
 }
 
-async function receivers(server: TestServer, channel: string): Promise<string> {
+async function receivers(server: TestGateway, channel: string): Promise<string> {
   const client = await open.tcp(server)
   client.command('PUBLISH', channel, 'm')
   return takeLine(client)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { encodeCommand, type RawClient } from '../support/resp-client.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestGateway } from '../support/server.ts'
 import { slowIssuer } from './support/key-server.ts'
 import {
   assertPong,
@@ -53,7 +53,7 @@ async function revoke(admin: RawClient, ...words: string[]): Promise<string> {
   return takeLine(admin)
 }
 
-async function receivers(server: TestServer, channel: string): Promise<string> {
+async function receivers(server: TestGateway, channel: string): Promise<string> {
   const client = await open.tcp(server)
   client.command('PUBLISH', channel, 'm')
   return takeLine(client)
@@ -123,7 +123,7 @@ describe('TOKEN REVOKE', () => {
     for (const client of clients) await assertReads(client, REVOKED)
     await assertReads(clients[0] as RawClient, '$7\r\ndefault\r\n')
     expect((await clients[1]?.closed)?.code).toBe(4403)
-    expect(issuer.server.core.services.tokens.size).toBe(0)
+    expect(issuer.server.core.tokens.size).toBe(0)
   })
 
   test('holds after a restart', async () => {

@@ -75,7 +75,7 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
     issuer.answer()
     await assertPong(witness)
     expect(client.takeAll()).toBe('')
-    expect(issuer.server.core.services.tokens.size).toBe(0)
+    expect(issuer.server.core.tokens.size).toBe(0)
   })
 
   test('a client that leaves becomes no session', async () => {
@@ -84,7 +84,7 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
     client.command('AUTH', 'jwt', issuer.unknown('42', GRANTS))
     await issuer.asked()
     client.destroy()
-    const { clients, tokens } = issuer.server.core.services
+    const { clients, tokens } = issuer.server.core
     issuer.answer()
     await eventually('the client is forgotten', () => clients.size === 0)
     const next = await open.tcp(issuer.server)

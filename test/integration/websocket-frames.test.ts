@@ -27,7 +27,7 @@ describe('frames that break RFC 6455', () => {
     upgrade.write(bytes)
     const code = closeCode(await upgrade.ended)
     await assertPong(bystander)
-    await eventually('the client is forgotten', () => server.core.services.clients.size === 1)
+    await eventually('the client is forgotten', () => server.core.clients.size === 1)
     return code
   }
 

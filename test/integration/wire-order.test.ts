@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RespReader } from '../../shared/resp/reader.ts'
 import { encodeCommand, type RawClient } from '../support/resp-client.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -32,7 +32,7 @@ async function subscribe(client: RawClient, protocol: 2 | 3): Promise<void> {
 }
 
 /** The client's own subscription, and two strangers'. */
-async function publisherAndOthers(server: TestServer, transport: Transport) {
+async function publisherAndOthers(server: TestGateway, transport: Transport) {
   const publisher = await open.client(server, transport)
   const others = [
     await open.client(server, 'RESP3 over TCP'),
@@ -70,7 +70,7 @@ function assertMessagesAreWhole(client: RawClient): void {
 }
 
 describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (shareBytes) => {
-  let server: TestServer
+  let server: TestGateway
 
   beforeAll(async () => {
     server = await startServer({
@@ -191,7 +191,7 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
 
 describe('64 MiB with limits raised', () => {
   const payload = payloadOf(64 * MIB)
-  let server: TestServer
+  let server: TestGateway
 
   beforeAll(async () => {
     server = await startServer({

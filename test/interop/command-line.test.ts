@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findProgram } from '../support/redis-servers.ts'
 import { connectControl, type Control } from '../support/oracle-session.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 import { eventually } from './collect.ts'
 import { endProgram, runProgram } from './run-program.ts'
 
-let server: TestServer
+let server: TestGateway
 let control: Control
 
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Certificates } from '../support/certificates.ts'
 import { connectControl, type Control } from '../support/oracle-session.ts'
 import { freePort } from '../support/redis-servers.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 
 /** The ways to a RESP listener. */
 export const WAYS = ['TCP', 'a Unix socket', 'TLS'] as const
@@ -19,7 +19,7 @@ export class Endpoint {
   readonly certificates: Certificates
   readonly #dir: string
   readonly #clientCertificates: boolean
-  #server: TestServer | undefined
+  #server: TestGateway | undefined
 
   private constructor(
     certificates: Certificates,

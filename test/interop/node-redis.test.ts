@@ -1,7 +1,7 @@
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../support/redis-servers.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, type TestGateway } from '../support/server.ts'
 import { eventually, Received } from './collect.ts'
 
 async function connect(port: number, RESP: 2 | 3, more: object = {}) {
@@ -13,7 +13,7 @@ async function connect(port: number, RESP: 2 | 3, more: object = {}) {
 
 for (const protocol of [2, 3] as const) {
   describe(`node-redis in RESP${protocol}`, () => {
-    let server: TestServer
+    let server: TestGateway
 
     beforeAll(async () => {
       server = await startServer({

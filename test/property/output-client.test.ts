@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../server/client/close.ts'
 import { encodePush } from '../../server/resp/push.ts'
 import { unframe } from '../support/recording-sink.ts'
-import { command, TestServer, type TestClient } from '../support/test-server-parts.ts'
+import { command, TestCore, type TestClient } from '../support/test-core.ts'
 
 const MOST_IN_FLIGHT = 262_144
 
@@ -13,18 +13,19 @@ function message(payload: string): string {
 
 /** A subscriber, and the frames that it must be sent in their order. */
 class Bench {
-  readonly server: TestServer
+  readonly server: TestCore
   readonly subject: TestClient
   readonly frames: string[] = []
   readonly #publisher: TestClient
   #messages = 0
 
   constructor(transport: 'tcp' | 'websocket', shareBytes: number) {
-    this.server = new TestServer({ shareBytes })
+    this.server = new TestCore({
+      'min-string-size-avoid-copy-reply': String(shareBytes),
+      'ws-max-payload': '1mb',
+    })
     this.subject = this.server.connect({ transport, protocol: 3 })
-    const identity = { user: this.server.users.default, ceilings: [], token: undefined }
-    this.server.clients.setIdentity(this.subject.client, identity)
-    this.subject.client.authenticated = true
+    this.subject.becomeDefault()
     this.server.registry.subscribe('channel', this.subject.client, 'c', 'default')
     this.#publisher = this.server.connect()
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../server/client/close.ts'
 import { compileGlob } from '../../shared/glob.ts'
-import { TestServer, type TestClient } from '../support/test-server-parts.ts'
+import { TestCore, type TestClient } from '../support/test-core.ts'
 
 type Space = 'channel' | 'pattern' | 'shard'
 
@@ -111,22 +111,17 @@ class NaiveServer {
 
 /** The server under test beside the model, and what both do. */
 class Bench {
-  readonly server: TestServer
+  readonly server: TestCore
   readonly naive = new NaiveServer()
   readonly clients: TestClient[] = []
   readonly #read: number[] = []
 
   constructor(shareBytes: number, webSockets: number) {
-    this.server = new TestServer({ shareBytes })
+    this.server = new TestCore({ 'min-string-size-avoid-copy-reply': String(shareBytes) })
     for (let i = 0; i < 4 + webSockets; i++) {
       const transport = i < 4 ? 'tcp' : 'websocket'
       const client = this.server.connect({ transport })
-      client.client.authenticated = true
-      this.server.clients.setIdentity(client.client, {
-        user: this.server.users.default,
-        ceilings: [],
-        token: undefined,
-      })
+      client.becomeDefault()
       this.clients.push(client)
       this.naive.clients.push(new NaiveClient(i < 4 ? 2 : 3))
       this.#read.push(0)

@@ -3,7 +3,7 @@ import { compileGlob } from '../../shared/glob.ts'
 import type { Client } from '../../server/client/client.ts'
 import type { Revocation } from '../../server/token/revoke/revocation.ts'
 import { payloadOf } from '../../server/delivery/payload.ts'
-import { command, TestServer, type TestClient } from '../support/test-server-parts.ts'
+import { command, TestCore, type TestClient } from '../support/test-core.ts'
 import { NOW, tokenFor } from '../support/tokens.ts'
 
 /** A token as the model knows it. */
@@ -54,7 +54,7 @@ const SLOTS = 4
  * the order in which they happened. What waits (a verification, the disk) goes on when the run says so.
  */
 export class Checker {
-  readonly server: TestServer
+  readonly server: TestCore
   readonly #slots: (Slot | undefined)[] = Array.from({ length: SLOTS }, () => undefined)
   readonly #revocations: ModelRevocation[] = []
   readonly #gates: (() => void)[] = []
@@ -64,7 +64,10 @@ export class Checker {
   #tokens = 0
 
   constructor(mode: 'close' | 'unsubscribe') {
-    this.server = new TestServer({ shareBytes: 6, settings: { revocation: mode } })
+    this.server = new TestCore({
+      'min-string-size-avoid-copy-reply': '6',
+      'ws-revocation': mode,
+    })
     const { tokens } = this.server
     const verify = tokens.verify.bind(tokens)
     // Others get their turn before a verification has ended, and again before anything is done about it.

@@ -1,7 +1,7 @@
 import type { Output } from '../../server/delivery/output.ts'
-import { TestServer } from './test-server-parts.ts'
+import { TestCore } from './test-core.ts'
 
 /** The output of a client that nobody else knows. */
 export function newOutput(): Output {
-  return new TestServer().connect().client.output
+  return new TestCore().connect().client.output
 }

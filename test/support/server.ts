@@ -8,11 +8,11 @@ import type { Core } from '../../server/core.ts'
 import { Gateway } from '../../server/gateway.ts'
 import { openLog, silentLog } from '../../server/log.ts'
 import { mintToken, type TokenRequest } from '../../server/token/mint.ts'
+import { argvOf, type Directives } from './settings.ts'
 
 /** What a test asks of its server. */
 export interface ServerOptions {
-  /** Directives as on the command line, without the dashes: `{ 'ws-max-patterns': '2', user: [['a', 'on']] }`. */
-  readonly directives?: Readonly<Record<string, string | readonly (readonly string[])[]>>
+  readonly directives?: Directives
   /** Without an issuer nobody can log in by token. */
   readonly issuer?: boolean
   readonly clock?: Clock
@@ -26,7 +26,7 @@ export const TEST_AUDIENCE = 'respcast-test'
 export const TEST_SECRET = Buffer.from('0123456789abcdef0123456789abcdef-test')
 
 /** A server that runs in this process, on ports of its own. */
-export interface TestServer {
+export interface TestGateway {
   readonly core: Core
   readonly gateway: Gateway
   /** RESP port on 127.0.0.1. */
@@ -47,7 +47,7 @@ export interface TestServer {
 }
 
 /** Starts a server with a fresh data folder. Stop it, whatever happens. */
-export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+export async function startServer(options: ServerOptions = {}): Promise<TestGateway> {
   const dir = mkdtempSync(join(tmpdir(), 'respcast-'))
   const argv = ['--bind', '127.0.0.1', '--dir', dir]
   const env: Record<string, string> = {}
@@ -55,11 +55,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     argv.push('--jwt-issuer', TEST_ISSUER, '--jwt-audience', TEST_AUDIENCE)
     env['RESPCAST_CONF_JWT_SECRET'] = TEST_SECRET.toString()
   }
-  for (const [name, value] of Object.entries(options.directives ?? {})) {
-    if (typeof value === 'string')
-      argv.push(`--${name}`, ...(value === '' ? [''] : value.split(' ')))
-    else for (const words of value) argv.push(`--${name}`, ...words)
-  }
+  argv.push(...argvOf(options.directives ?? {}))
   for (const name of ['port', 'http-port', 'admin-port']) {
     if (!argv.includes(`--${name}`)) argv.push(`--${name}`, '0')
   }

@@ -117,7 +117,7 @@ function hello(context: CommandContext, request: Request): void | Promise<Comple
 
 function finishHello(context: CommandContext, { protocol, name }: HelloOptions): void {
   const { client, reply, server } = context
-  if (!client.authenticated && (client.isWebSocket || !defaultIsOpen(context))) {
+  if (!client.authenticated && (client.isWebSocket || !context.server.users.defaultIsOpen)) {
     reply.error(HELLO_NEEDS_AUTH)
     return
   }
@@ -139,10 +139,6 @@ function finishHello(context: CommandContext, { protocol, name }: HelloOptions):
   }
   reply.bulk('modules')
   reply.array(0)
-}
-
-function defaultIsOpen({ server }: CommandContext): boolean {
-  return server.users.default.enabled && server.users.default.noPassword
 }
 
 function setProtocol({ client, reply, server }: CommandContext, protocol: Protocol): void {
@@ -176,7 +172,7 @@ function select({ client, reply, server }: CommandContext, request: Request): vo
     reply.error('ERR SELECT is not allowed in cluster mode')
     return
   }
-  if (database < 0 || database >= server.databases()) {
+  if (database < 0 || database >= server.config.integer('databases')) {
     reply.error('ERR DB index is out of range')
     return
   }

@@ -65,7 +65,9 @@ export function loginByPassword(
   const reserved = server.tokens.enabled && (named || credentials.user === 'jwt')
   // Compared in any case, so that the time taken tells nothing about which users there are.
   const matches = passwordLogsIn(user, credentials.password)
-  const allowed = server.mayUsePassword(client) && !(client.isWebSocket && user?.noPassword)
+  const transportAllows =
+    client.origin.listener !== 'public' || server.config.boolean('ws-password-auth')
+  const allowed = transportAllows && !(client.isWebSocket && user?.noPassword)
   if (!matches || reserved || !allowed || user === undefined || isRoleName(user.name)) {
     logFailedLogin(context, credentials.user, word)
     return WRONG_PASSWORD

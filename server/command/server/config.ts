@@ -34,7 +34,7 @@ function resetStat({ reply, server }: CommandContext): void {
 }
 
 function rewrite({ reply, server }: CommandContext): void {
-  const error = server.config.rewrite()
+  const error = server.rewriteConfig()
   if (error === undefined) reply.ok()
   else reply.error(`ERR ${error}`)
 }

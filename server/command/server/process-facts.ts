@@ -10,11 +10,14 @@ type Fields = InfoSection['fields']
 /** Bits of Redis' clock for the age of keys: seconds that wrap around. */
 const LRU_CLOCK_MASK = 0xff_ff_ff
 
-/** What INFO says of the process. */
-export function processFacts(config: Config, clock: Clock): ProcessFacts {
+/** Facts about the process for INFO, HELLO and MEMORY. */
+export function processFacts(
+  config: Config,
+  clock: Clock,
+  memory: () => MemoryFacts = memoryMeter(),
+): ProcessFacts {
   const runId = randomBytes(20).toString('hex')
   const startedMs = clock.wallMs()
-  const memory = memoryMeter()
   return {
     runId,
     startedMs,

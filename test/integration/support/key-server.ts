@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { jwks, makeKey, tokenBy, type TestKey } from '../../support/tokens.ts'
-import { TEST_AUDIENCE, TEST_ISSUER, type TestServer } from '../../support/server.ts'
+import { TEST_AUDIENCE, TEST_ISSUER, type TestGateway } from '../../support/server.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import type { Opener } from './opened.ts'
 import { eventually } from './opened.ts'
@@ -11,7 +11,7 @@ import { eventually } from './opened.ts'
  * not know yet is being verified for as long as the answer is held back.
  */
 export interface SlowIssuer {
-  readonly server: TestServer
+  readonly server: TestGateway
   readonly clock: FakeClock
   /** A token signed by the key that the server knows from its start. */
   known(sub: string, grants: object): string

@@ -6,7 +6,7 @@ import {
   type RawWebSocket,
   type WebSocketOptions,
 } from '../../support/resp-client.ts'
-import { startServer, type ServerOptions, type TestServer } from '../../support/server.ts'
+import { startServer, type ServerOptions, type TestGateway } from '../../support/server.ts'
 import { openUpgrade, type UpgradeRequest, type UpgradedSocket } from './raw-upgrade.ts'
 
 /** The ways in which a client may be connected, for tables of cases. */
@@ -16,18 +16,18 @@ export type Transport = (typeof TRANSPORTS)[number]
 
 /** Opens servers and connections, and closes them when the test is over. */
 export interface Opener {
-  server(options?: ServerOptions): Promise<TestServer>
+  server(options?: ServerOptions): Promise<TestGateway>
   /** RESP2, or RESP3 with its HELLO answered. */
-  tcp(server: TestServer, protocol?: 2 | 3): Promise<RawClient>
-  webSocket(server: TestServer, options?: WebSocketOptions): Promise<RawWebSocket>
+  tcp(server: TestGateway, protocol?: 2 | 3): Promise<RawClient>
+  webSocket(server: TestGateway, options?: WebSocketOptions): Promise<RawWebSocket>
   /** A WebSocket that is logged in as `sub`; its `accepted` push is taken. */
   session(
-    server: TestServer,
+    server: TestGateway,
     sub: string,
-    grants: Parameters<TestServer['mint']>[1],
+    grants: Parameters<TestGateway['mint']>[1],
   ): Promise<RawWebSocket>
   /** A client that may subscribe and publish anywhere. */
-  client(server: TestServer, transport: Transport): Promise<RawClient>
+  client(server: TestGateway, transport: Transport): Promise<RawClient>
   /** A socket under its own WebSocket frames. */
   upgrade(port: number, request?: UpgradeRequest): Promise<UpgradedSocket>
   /** Has something run after the test. */
@@ -128,7 +128,7 @@ export async function assertPong(client: RawClient): Promise<void> {
 }
 
 /** Proves that a server lives: a new client is answered. */
-export async function assertAlive(open: Opener, server: TestServer): Promise<void> {
+export async function assertAlive(open: Opener, server: TestGateway): Promise<void> {
   await assertPong(await open.tcp(server))
 }
 

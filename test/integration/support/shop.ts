@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../server/clock.ts'
 import { mintToken, type TokenRequest } from '../../../server/token/mint.ts'
 import type { RawClient, RawWebSocket } from '../../support/resp-client.ts'
-import type { TestServer } from '../../support/server.ts'
+import type { TestGateway } from '../../support/server.ts'
 import { assertReads, push, takeAccepted, type Opener } from './opened.ts'
 
 /** The `iss` of the issuer `shop`. */
@@ -50,7 +50,7 @@ export async function shopServer(
   open: Opener,
   more: string[][] = [],
   users: string[][] = [],
-): Promise<{ server: TestServer; folder: string; admin: RawClient }> {
+): Promise<{ server: TestGateway; folder: string; admin: RawClient }> {
   const folder = folderWith(open, { secret: SHOP_SECRET })
   const server = await open.server({
     directives: { issuer: shopLines(folder, ...more), user: [DEFAULT_USER, ...users] },
@@ -61,7 +61,7 @@ export async function shopServer(
 /** A WebSocket that is logged in with a token of `shop`; its `accepted` push is taken. */
 export async function shopSession(
   open: Opener,
-  server: TestServer,
+  server: TestGateway,
   sub: string,
   grants: TokenRequest['grants'],
 ): Promise<RawWebSocket> {

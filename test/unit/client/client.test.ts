@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES, closeWith } from '../../../server/client/close.ts'
 import { encodePush } from '../../../server/resp/push.ts'
-import { command, TestServer } from '../../support/test-server-parts.ts'
+import { command, TestCore } from '../../support/test-core.ts'
 
 const MESSAGE = '>3\r\n$7\r\nmessage\r\n$3\r\nfoo\r\n$1\r\na\r\n'
 const SUBSCRIBED = '>3\r\n$9\r\nsubscribe\r\n$3\r\nfoo\r\n:1\r\n'
 
 /** A RESP3 subscriber of `foo` that has read its confirmation, and a publisher. */
 function subscriber(transport: 'tcp' | 'websocket' = 'tcp') {
-  const server = new TestServer()
+  const server = new TestCore()
   const listener = server.connect({ transport, protocol: 3 })
   server.registry.subscribe('channel', listener.client, 'foo', 'default')
   const publisher = server.connect()

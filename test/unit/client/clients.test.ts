@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
-import { TestServer } from '../../support/test-server-parts.ts'
+import { TestCore } from '../../support/test-core.ts'
 
 describe('The table of clients', () => {
   test('knows them by id, in the order in which they connected', () => {
@@ -64,7 +64,7 @@ describe('The table of clients', () => {
 })
 
 function withTable() {
-  const server = new TestServer()
+  const server = new TestCore()
   return {
     clients: server.clients,
     connect: () => server.connect(),

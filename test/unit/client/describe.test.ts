@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { describeClient } from '../../../server/client/describe.ts'
-import { command, TestServer, type TestClient } from '../../support/test-server-parts.ts'
+import { command, TestCore, type TestClient } from '../../support/test-core.ts'
 
 /** The fields of a client's line. */
 function fields({ client }: TestClient, nowMs = 0): Map<string, string> {
@@ -15,7 +15,7 @@ function fields({ client }: TestClient, nowMs = 0): Map<string, string> {
 
 describe('The line of a client', () => {
   test('has the fields of Redis 8.0 in its order', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const { client } = server.connect({ address: '10.0.0.1:5' })
     server.clock.advance(2_900)
     expect(describeClient(client, server.clock.monotonicMs())).toBe(
@@ -26,7 +26,7 @@ describe('The line of a client', () => {
   })
 
   test('counts subscriptions by their space', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     client.send('SUBSCRIBE', 'a', 'b')
     client.send('PSUBSCRIBE', 'a*')
@@ -41,7 +41,7 @@ describe('The line of a client', () => {
   })
 
   test('shows the transaction, the name, the database and the library', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ protocol: 3, transport: 'unix', address: '/run/x:0' })
     client.send('CLIENT', 'SETNAME', 'worker')
     client.send('CLIENT', 'SETINFO', 'LIB-NAME', 'lib')
@@ -77,7 +77,7 @@ describe('The line of a client', () => {
   })
 
   test('shows what waits to be sent, and a full socket', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     client.sink.blocks = true
     client.send('PING')
@@ -87,7 +87,7 @@ describe('The line of a client', () => {
   })
 
   test('names the last command in full, and none where it was unknown', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     client.send('client', 'id')
     expect(fields(client).get('cmd')).toBe('client|id')
@@ -100,7 +100,7 @@ describe('The line of a client', () => {
   })
 
   test('of a token session tells of its token, blanks and controls escaped', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ transport: 'websocket' })
     const { user } = client.client.identity
     const token = { sub: 'a b\\', iss: 'https://auth.example', jti: undefined, expiresAtMs: 5_999 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { OutputLimiter, type OutputLimit } from '../../../server/client/limits.ts'
-import { command, TestServer, type TestClient } from '../../support/test-server-parts.ts'
+import { command, TestCore, type TestClient } from '../../support/test-core.ts'
 
 const LIMIT = { hardBytes: 1_000, softBytes: 100, softSeconds: 10 }
 
@@ -44,7 +44,7 @@ describe('An output limit', () => {
 
 describe('The class of a client', () => {
   test('is normal, pubsub while it has subscriptions, and websocket', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const tcp = server.connect()
     expect(tcp.client.limitClass).toBe('normal')
     tcp.send('SSUBSCRIBE', 's')
@@ -57,7 +57,10 @@ describe('The class of a client', () => {
 
 /** A subscriber under an output limit, whose socket can be filled, and how to publish to it. */
 function limited(transport: 'tcp' | 'websocket', limit: OutputLimit) {
-  const server = new TestServer({ outputLimits: { pubsub: limit, websocket: limit } })
+  const bounds = `${limit.hardBytes} ${limit.softBytes} ${limit.softSeconds}`
+  const server = new TestCore({
+    'client-output-buffer-limit': `pubsub ${bounds} websocket ${bounds}`,
+  })
   const { client, sink } = server.connect({ transport })
   client.authenticated = true
   server.registry.subscribe('channel', client, 'c', 'default')
@@ -182,7 +185,7 @@ describe('A subscriber over WebSocket', () => {
 
 describe('A client that has not logged in', () => {
   test('is closed when it leaves more than 4 KiB unread', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'resetpass >secret')
     const { client, sink, send } = bound(server.connect())
     sink.blocks = true

@@ -8,7 +8,7 @@ import {
   ruleOfSession,
 } from '../../../server/client/lost-subscriptions.ts'
 import type { Space } from '../../../server/pubsub/subscriptions.ts'
-import { TestServer } from '../../support/test-server-parts.ts'
+import { TestCore } from '../../support/test-core.ts'
 import { CATALOG, userOf } from '../../support/tokens.ts'
 
 /** Whether a session of this identity keeps a subscription. */
@@ -60,7 +60,7 @@ describe('A subscription of a token session is judged', () => {
 
 describe('A token session has lost', () => {
   function subscribed() {
-    const server = new TestServer()
+    const server = new TestCore()
     const { client } = server.connect({ protocol: 3 })
     for (const name of ['a', 'b']) server.registry.subscribe('channel', client, name, 'u')
     server.registry.subscribe('pattern', client, 'a*', 'u')
@@ -137,7 +137,7 @@ describe('A client that logged in by password', () => {
 
   /** A client of `u` that is subscribed to `a`, and the change that another text of rules makes. */
   function changed(before: string, after: string | undefined, holder: Partial<Identity> = {}) {
-    const server = new TestServer()
+    const server = new TestCore()
     const { client } = server.connect()
     const user = userOf('u', before)
     server.clients.setIdentity(client, { user, ceilings: [], token: undefined, ...holder })
@@ -166,7 +166,7 @@ describe('A client that logged in by password', () => {
 
   test('is closed with its user, subscribed or not', () => {
     expect(changed('on &a', undefined).client.closed).toBe(true)
-    const server = new TestServer()
+    const server = new TestCore()
     const { client } = server.connect()
     const user = userOf('u', '&*')
     server.clients.setIdentity(client, { user, ceilings: [], token: undefined })

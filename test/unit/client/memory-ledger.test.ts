@@ -2,35 +2,35 @@ import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
 import { clientMemory } from '../../../server/client/memory.ts'
 import { MemoryLedger } from '../../../server/client/memory-ledger.ts'
-import { command, TestServer } from '../../support/test-server-parts.ts'
+import { command, TestCore } from '../../support/test-core.ts'
 
 describe('The memory of a client', () => {
   test('is what its connection costs, its output, input, transaction and subscriptions', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     expect(clientMemory(client.client)).toBe(4_096)
     client.client.queryBytes = 100
     expect(clientMemory(client.client)).toBe(4_196)
     client.send('MULTI')
     client.send('ECHO', 'abc')
-    expect(clientMemory(client.client)).toBe(4_203)
+    expect(clientMemory(client.client)).toBe(4_103)
     client.send('DISCARD')
     client.send('SUBSCRIBE', 'a', 'b')
     client.send('PSUBSCRIBE', 'a*')
     client.send('SSUBSCRIBE', 'a')
-    expect(clientMemory(client.client)).toBe(4_196 + 4 * 128)
+    expect(clientMemory(client.client)).toBe(4_096 + 4 * 128)
     client.sink.blocks = true
     client.send('PING')
     client.write(command('PING'))
     expect(clientMemory(client.client)).toBe(
-      4_196 + 4 * 128 + 2 * '*2\r\n$4\r\npong\r\n$0\r\n\r\n'.length,
+      4_096 + 4 * 128 + 2 * '*2\r\n$4\r\npong\r\n$0\r\n\r\n'.length,
     )
   })
 })
 
 describe('The ledger of clients', () => {
   test('adds up what they held when it last looked', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const ledger = new MemoryLedger()
     const [a, b] = [server.connect().client, server.connect().client]
     ledger.note(a)
@@ -50,7 +50,7 @@ describe('The ledger of clients', () => {
   })
 
   test('finds the biggest by powers of two, and leaves out who may not be evicted', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const ledger = new MemoryLedger()
     const [a, b, c] = [server.connect().client, server.connect().client, server.connect().client]
     a.queryBytes = 30_000
@@ -71,7 +71,7 @@ describe('The ledger of clients', () => {
   })
 
   test('does not take a closed client up again', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const ledger = new MemoryLedger()
     const { client } = server.connect()
     client.close(CLOSES.killed)

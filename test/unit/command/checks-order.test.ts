@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { TestServer } from '../../support/test-server-parts.ts'
+import { TestCore } from '../../support/test-core.ts'
 
 const NOAUTH = '-NOAUTH Authentication required.\r\n'
 
 /** A server whose default user needs a password, and a client that has not given it. */
 function locked() {
-  const server = new TestServer()
+  const server = new TestCore()
   server.setUser('default', 'resetpass >secret')
   return { server, client: server.connect() }
 }
 
 /** A client of the user `u`. */
 function as(rules: string, protocol: 2 | 3 = 2) {
-  const server = new TestServer()
+  const server = new TestCore()
   server.setUser('u', `on nopass ${rules}`)
   const client = server.connect({ protocol })
   expect(client.send('AUTH', 'u', 'x')).toBe('+OK\r\n')
@@ -47,7 +47,7 @@ describe('Without a login', () => {
   })
 
   test('a connection that was open before goes on', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     server.setUser('default', 'resetpass >secret')
     expect(client.send('PING')).toBe('+PONG\r\n')
@@ -61,13 +61,13 @@ describe('Without a login', () => {
   })
 
   test('a default user that is off is nobody', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'off')
     expect(server.connect().send('PING')).toBe(NOAUTH)
   })
 
   test('a WebSocket is nobody, whatever the default user may do', () => {
-    const client = new TestServer().connect({ transport: 'websocket' })
+    const client = new TestCore().connect({ transport: 'websocket' })
     expect(client.send('PING')).toBe(NOAUTH)
     expect(client.send('NONSENSE')).toBe(NOAUTH)
   })

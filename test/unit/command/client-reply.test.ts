@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestServer, type TestClient } from '../../support/test-server-parts.ts'
+import { command, TestCore, type TestClient } from '../../support/test-core.ts'
 
 const MESSAGE = '>3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n'
 
-function resp3(): { server: TestServer; client: TestClient } {
-  const server = new TestServer()
+function resp3(): { server: TestCore; client: TestClient } {
+  const server = new TestCore()
   return { server, client: server.connect({ protocol: 3 }) }
 }
 

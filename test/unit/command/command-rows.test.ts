@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ALL_COMMANDS } from '../../../server/command/commands.ts'
-import { TestServer } from '../../support/test-server-parts.ts'
+import { TestCore } from '../../support/test-core.ts'
 
 /** COMMAND INFO of Redis 8.0: name and arity | flags | categories | first key, last key, step | group and version. */
 const ROWS = `
@@ -177,7 +177,7 @@ const simples = (items: readonly string[]): string =>
   `*${items.length}\r\n${items.map((item) => `+${item}\r\n`).join('')}`
 
 describe('COMMAND INFO describes commands as Redis 8.0 does:', () => {
-  const server = new TestServer()
+  const server = new TestCore()
   const client = server.connect()
 
   test.each(TABLE)('$name', ({ name, arity, flags, categories, keys }) => {
@@ -196,14 +196,14 @@ describe('COMMAND DOCS', () => {
 })
 
 test('COMMAND COUNT counts commands without their subcommands, as COMMAND lists them', () => {
-  const client = new TestServer().connect()
+  const client = new TestCore().connect()
   const topLevel = ALL_COMMANDS.filter(({ name }) => !name.includes('|')).length
   expect(client.send('COMMAND', 'COUNT')).toBe(`:${topLevel}\r\n`)
   expect(client.send('COMMAND').slice(0, 6)).toBe(`*${topLevel}\r\n*`)
 })
 
 test('COMMAND GETKEYSANDFLAGS answers each key with what is done with it', () => {
-  const client = new TestServer().connect({ protocol: 3 })
+  const client = new TestCore().connect({ protocol: 3 })
   const ask = (...args: string[]): string => client.send('COMMAND', 'GETKEYSANDFLAGS', ...args)
   expect(ask('WATCH', 'a', 'b')).toBe(
     '*2\r\n*2\r\n$1\r\na\r\n~1\r\n+RO\r\n*2\r\n$1\r\nb\r\n~1\r\n+RO\r\n',

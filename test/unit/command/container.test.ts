@@ -2,27 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { CommandTable } from '../../../server/command/table.ts'
 import { ALL_COMMANDS } from '../../../server/command/commands.ts'
 import { parseReply, stringsOf } from '../../support/transcript-values.ts'
-import { TestServer } from '../../support/test-server-parts.ts'
+import { TestCore } from '../../support/test-core.ts'
 
 const containers = [...new CommandTable(ALL_COMMANDS).commands()].filter(
   ({ subcommands }) => subcommands.size > 0,
 )
 
-const inCluster = {
-  cluster: {
-    nodeId: '0'.repeat(40),
-    shardId: '1'.repeat(40),
-    addressFor: () => {
-      throw new Error('not asked for')
-    },
-  },
-}
-
 describe('HELP says what the specs say:', () => {
   test.each(containers.map(({ spec, subcommands }) => [spec.name, subcommands] as const))(
     '%s',
     (name, subcommands) => {
-      const client = new TestServer(inCluster).connect()
+      const client = new TestCore({ 'cluster-enabled': 'yes' }).connect()
       const lines = stringsOf(parseReply(client.send(name, 'HELP')))
       expect(lines[0]).toBe(
         `${name.toUpperCase()} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:`,
@@ -49,7 +39,7 @@ describe('HELP says what the specs say:', () => {
   )
 
   test('and is headed by the name as it was typed', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('pubSub', 'help')).toMatch(/^\*\d+\r\n\+PUBSUB <subcommand>/)
   })
 })

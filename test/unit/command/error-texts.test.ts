@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { TestServer } from '../../support/test-server-parts.ts'
+import { TestCore } from '../../support/test-core.ts'
 
 function send(...args: string[]): string {
-  return new TestServer().connect().send(...args)
+  return new TestCore().connect().send(...args)
 }
 
 describe('An unknown command', () => {
@@ -96,7 +96,7 @@ describe('A wrong number of arguments', () => {
 
 describe('Every error', () => {
   test('is exactly one line, whatever the peer sent', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     const nasty = ['\r\n', '\0', 'a\r\n$3\r\nfoo', '\n-ERR x\r', '\xff\xfe', "'", 'x'.repeat(300)]
     const words = ['', 'CLIENT', 'PUBSUB', 'CONFIG', 'ACL', 'HELLO', 'SELECT', 'AUTH', 'nonsense']

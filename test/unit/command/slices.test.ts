@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
 import { NAMES_PER_SLICE } from '../../../server/command/slices.ts'
-import { command, TestServer, type TestClient } from '../../support/test-server-parts.ts'
+import { command, TestCore, type TestClient } from '../../support/test-core.ts'
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `c${i}`)
 
@@ -16,7 +16,7 @@ function acks(word: string, from: number, to: number, count: (i: number) => numb
 }
 
 /** Lets the next slice be handled. */
-async function nextSlice(server: TestServer, client: TestClient): Promise<string> {
+async function nextSlice(server: TestCore, client: TestClient): Promise<string> {
   server.clock.advance(0)
   // The promise that the clock settled goes through several hands until the slice is handled.
   for (let i = 0; i < 8; i++) await Promise.resolve()
@@ -27,7 +27,7 @@ const ALL = NAMES_PER_SLICE * 2 + 10
 
 describe('A command with very many names', () => {
   test('is handled in slices, its confirmations in order, what is behind it waiting', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ protocol: 3 })
     client.write(Buffer.concat([command('SUBSCRIBE', ...names(ALL)), command('PING')]))
     const plusOne = (i: number): number => i + 1
@@ -42,7 +42,7 @@ describe('A command with very many names', () => {
   })
 
   test('lets messages through between its slices', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [client, other] = [server.connect({ protocol: 3 }), server.connect()]
     client.write(command('SUBSCRIBE', ...names(ALL)))
     client.read()
@@ -52,7 +52,7 @@ describe('A command with very many names', () => {
   })
 
   test('unsubscribes in slices too, by name and from all', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ protocol: 3 })
     const subscribe = async (): Promise<void> => {
       client.write(command('SUBSCRIBE', ...names(ALL)))
@@ -70,7 +70,7 @@ describe('A command with very many names', () => {
   })
 
   test('is forgotten in slices by RESET, its reply behind the last message', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [client, other] = [server.connect({ protocol: 3 }), server.connect()]
     client.write(command('SUBSCRIBE', ...names(ALL)))
     for (let i = 0; i < 3; i++) await nextSlice(server, client)
@@ -87,7 +87,7 @@ describe('A command with very many names', () => {
   })
 
   test('is one piece in a transaction', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ protocol: 3 })
     client.send('MULTI')
     client.send('SUBSCRIBE', ...names(ALL))
@@ -95,7 +95,7 @@ describe('A command with very many names', () => {
   })
 
   test('stops where the client is closed meanwhile', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ protocol: 3 })
     client.write(command('SUBSCRIBE', ...names(ALL)))
     client.client.close(CLOSES.killed)
@@ -104,21 +104,16 @@ describe('A command with very many names', () => {
   })
 
   test('is judged again where permissions change between its slices', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on nopass +@all &c*')
     const client = server.connect({ protocol: 3 })
     client.send('AUTH', 'u', 'x')
     client.write(command('SUBSCRIBE', ...names(ALL)))
     client.read()
-    const renewed = (rules: string): void => {
-      server.setUser('u', rules)
-      const user = server.users.get('u')
-      if (!user) throw new Error('there is no such user')
-      server.clients.setIdentity(client.client, { user, ceilings: [], token: undefined })
-    }
-    renewed('+ping')
+    server.setUser('u', '+ping')
     expect(await nextSlice(server, client)).toContain('subscribe')
-    renewed('resetchannels &c1*')
+    const held = names(NAMES_PER_SLICE * 2).map((name) => `&${name}`)
+    server.setUser('u', `resetchannels ${held.join(' ')}`)
     server.clock.advance(0)
     await client.settled()
     expect(client.read()).toBe('-NOPERM No permissions to access a channel\r\n')
@@ -126,9 +121,7 @@ describe('A command with very many names', () => {
   })
 
   test('closes a client that does not read at its output limit, and handles no more of it', async () => {
-    const server = new TestServer({
-      outputLimits: { pubsub: { hardBytes: 30_000, softBytes: 0, softSeconds: 0 } },
-    })
+    const server = new TestCore({ 'client-output-buffer-limit': 'pubsub 30000 0 0' })
     const client = server.connect({ protocol: 3 })
     client.sink.blocks = true
     client.write(command('SUBSCRIBE', ...names(20 * NAMES_PER_SLICE)))

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestServer } from '../../support/test-server-parts.ts'
+import { command, TestCore } from '../../support/test-core.ts'
 
 describe('A transaction', () => {
   test('runs its commands one behind the other and nothing between them', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [one, other] = [server.connect(), server.connect()]
     one.send('MULTI')
     one.send('PUBLISH', 'a', '1')
@@ -14,7 +14,7 @@ describe('A transaction', () => {
   })
 
   test('keeps the bytes of its commands, whatever became of what they came in', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     client.send('MULTI')
     const bytes = command('ECHO', 'kept')
@@ -24,7 +24,7 @@ describe('A transaction', () => {
   })
 
   test('asks the user again for each command', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on nopass +@all resetchannels &a &b')
     const client = server.connect()
     client.send('AUTH', 'u', 'x')
@@ -52,7 +52,7 @@ describe('A transaction', () => {
   })
 
   test('answers QUEUED once it is bound to fail, and keeps nothing', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     client.send('MULTI')
     client.send('NONSENSE')
     expect(client.send('PING')).toBe('+QUEUED\r\n')
@@ -66,7 +66,7 @@ describe('A transaction', () => {
     ['a wrong number of arguments', ['PUBLISH', 'a']],
     ['an unknown command', ['NONSENSE']],
   ])('fails by %s', (_name, args) => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on nopass +@all -client|list resetchannels &a')
     const client = server.connect()
     client.send('AUTH', 'u', 'x')
@@ -78,7 +78,7 @@ describe('A transaction', () => {
   })
 
   test('is discarded by DISCARD, by RESET and by EXEC with arguments', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     for (const args of [['DISCARD'], ['RESET'], ['EXEC', 'x']]) {
       client.send('MULTI')
       client.send('NONSENSE')
@@ -88,14 +88,14 @@ describe('A transaction', () => {
   })
 
   test('is left by QUIT at once', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     client.send('MULTI')
     expect(client.send('QUIT')).toBe('+OK\r\n')
     expect(client.sink.ends).toEqual([undefined])
   })
 
   test('may log in by password, for what follows in it', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on >pw +acl|whoami')
     const client = server.connect()
     client.send('MULTI')
@@ -106,7 +106,7 @@ describe('A transaction', () => {
   })
 
   test('takes UNWATCH as a command and WATCH not at all', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('WATCH', 'k')).toBe('+OK\r\n')
     client.send('MULTI')
     expect(client.send('UNWATCH')).toBe('+QUEUED\r\n')

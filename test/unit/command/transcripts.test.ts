@@ -4,12 +4,12 @@ import { GOLDEN_MULTI } from '../../conformance/golden-multi.ts'
 import { GOLDEN_PUBSUB } from '../../conformance/golden-pubsub.ts'
 import { GOLDEN_REPLIES } from '../../conformance/golden-replies.ts'
 import { expectGoldenAnswer } from '../../support/golden-answer.ts'
-import { TestServer, type TestClient } from '../../support/test-server-parts.ts'
+import { TestCore, type TestClient } from '../../support/test-core.ts'
 import type { Transcript, TranscriptStep } from '../../support/transcript.ts'
 
 /** The core without sockets, with one client for each connection of a transcript. */
 class Stage {
-  readonly #server = new TestServer()
+  readonly #server = new TestCore()
   readonly #clients = new Map<string, TestClient>()
 
   async run({ peer, action, bytes }: TranscriptStep): Promise<string> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestServer, type TestClient } from '../../support/test-server-parts.ts'
+import { command, TestCore, type TestClient } from '../../support/test-core.ts'
 
 const SIZES = [0, 1, 16_383, 16_384, 16_385, 70_000, 1_048_576]
 const SHARE_BYTES = [1, 16_384]
@@ -11,11 +11,12 @@ function message(payload: string, protocol: 2 | 3 = 3): string {
 
 /** A server with one client that is subscribed to `wt` in RESP3 and one more listener. */
 function subscribed(shareBytes: number, transport: 'tcp' | 'websocket') {
-  const server = new TestServer({ shareBytes })
+  const server = new TestCore({
+    'min-string-size-avoid-copy-reply': String(shareBytes),
+    'ws-max-payload': '4mb',
+  })
   const self = server.connect({ transport, protocol: 3 })
-  const identity = { user: server.users.default, ceilings: [], token: undefined }
-  server.clients.setIdentity(self.client, identity)
-  self.client.authenticated = true
+  self.becomeDefault()
   const other = server.connect({ protocol: 3 })
   for (const client of [self, other]) client.send('SUBSCRIBE', 'wt')
   return { server, self, other }
@@ -94,7 +95,7 @@ describe.each(cases)(
 
 describe.each(SHARE_BYTES)('In RESP2, payloads shared from %d bytes on,', (shareBytes) => {
   test.each(SIZES)('a transaction that subscribes and publishes %d bytes', (size) => {
-    const server = new TestServer({ shareBytes })
+    const server = new TestCore({ 'min-string-size-avoid-copy-reply': String(shareBytes) })
     const self = server.connect()
     const payload = 'x'.repeat(size)
     self.write(

@@ -2,20 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { clientMemory } from '../../../server/client/memory.ts'
 import { takeCensus } from '../../../server/metrics/census.ts'
 import { Metrics } from '../../../server/metrics/metrics.ts'
-import { TestServer } from '../../support/test-server-parts.ts'
+import { TestCore } from '../../support/test-core.ts'
 
-function openServer(): TestServer {
-  const server = new TestServer()
+function openServer(): TestCore {
+  const server = new TestCore()
   server.setUser('default', 'on nopass allchannels +@all')
   return server
 }
 
-async function scraped(server: TestServer): Promise<string[]> {
-  const metrics = new Metrics({
-    services: server.services,
-    maxClients: () => 10_000,
-    version: '1.2.3',
-  })
+async function scraped(server: TestCore): Promise<string[]> {
+  const metrics = new Metrics({ services: server, version: '1.2.3' })
   return (await metrics.scrape()).split('\n')
 }
 

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
 import { FIGURES, Metrics } from '../../../server/metrics/metrics.ts'
-import { TestServer } from '../../support/test-server-parts.ts'
+import { TestCore } from '../../support/test-core.ts'
 
-function metricsOf(server: TestServer): Metrics {
-  return new Metrics({ services: server.services, maxClients: () => 10_000, version: '1.2.3' })
+function metricsOf(server: TestCore): Metrics {
+  return new Metrics({ services: server, version: '1.2.3' })
 }
 
 /** The lines of samples, without those about the process. */
-async function scraped(server: TestServer): Promise<string[]> {
+async function scraped(server: TestCore): Promise<string[]> {
   const text = await metricsOf(server).scrape()
   return text.split('\n').filter((line) => line.startsWith('respcast_'))
 }
 
 describe('a scrape', () => {
   test('names each metric once, with its help and its type', async () => {
-    const text = await metricsOf(new TestServer()).scrape()
+    const text = await metricsOf(new TestCore()).scrape()
     for (const { name, type, help } of FIGURES) {
       expect(text.split(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`)).toHaveLength(2)
     }
@@ -24,11 +24,11 @@ describe('a scrape', () => {
   })
 
   test('is in the text format of Prometheus', () => {
-    expect(metricsOf(new TestServer()).contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(metricsOf(new TestCore()).contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
   })
 
   test('has the memory and CPU of the process and the delay of the event loop, under their usual names', async () => {
-    const text = await metricsOf(new TestServer()).scrape()
+    const text = await metricsOf(new TestCore()).scrape()
     for (const name of [
       'process_resident_memory_bytes',
       'process_cpu_seconds_total',
@@ -40,18 +40,18 @@ describe('a scrape', () => {
   })
 
   test('lists no open sockets, which cost time for each of them', async () => {
-    expect(await metricsOf(new TestServer()).scrape()).not.toContain('nodejs_active_')
+    expect(await metricsOf(new TestCore()).scrape()).not.toContain('nodejs_active_')
   })
 
   test('may be made of several servers in one process, each with its own figures', async () => {
-    const [one, other] = [new TestServer(), new TestServer()]
+    const [one, other] = [new TestCore(), new TestCore()]
     one.counters.messagesPublished = 5
     expect(await scraped(one)).toContain('respcast_messages_published_total 5')
     expect(await scraped(other)).toContain('respcast_messages_published_total 0')
   })
 
   test('repeats a figure that did not change, and does not add it up', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.counters.evictedClients = 3
     const metrics = metricsOf(server)
     await metrics.scrape()
@@ -59,7 +59,7 @@ describe('a scrape', () => {
   })
 
   test('that overlaps another answers the same', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.connect()
     const metrics = metricsOf(server)
     const [first, second] = await Promise.all([metrics.scrape(), metrics.scrape()])
@@ -84,21 +84,21 @@ test.each([
   ['tokensAccepted', 'respcast_token_logins_total{result="accepted"}'],
   ['tokensRefused', 'respcast_token_logins_total{result="refused"}'],
 ] as const)('%s is read as %s', async (counter, metric) => {
-  const server = new TestServer()
+  const server = new TestCore()
   server.counters[counter] = 42
   expect(await scraped(server)).toContain(`${metric} 42`)
 })
 
 describe('counters by name', () => {
   test('show each close cause from the start, at 0', async () => {
-    const lines = await scraped(new TestServer())
+    const lines = await scraped(new TestCore())
     for (const cause of ['slow-consumer', 'revoked', 'quit', 'peer-closed', 'killed', 'idle']) {
       expect(lines).toContain(`respcast_clients_closed_total{cause="${cause}"} 0`)
     }
   })
 
   test('count closes by cause, and causes without a name of their own as other', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.counters.countClose(CLOSES.noPong.name)
     server.counters.countClose('slow-consumer')
     server.counters.countClose('from-elsewhere')
@@ -108,7 +108,7 @@ describe('counters by name', () => {
   })
 
   test('show connections that were not taken by reason, each from the start', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.counters.countRejection('address')
     server.counters.countRejection('address')
     server.counters.countRejection('protected-mode')
@@ -124,13 +124,13 @@ describe('counters by name', () => {
   })
 
   test('show error replies by their first word', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.connect().send('NOSUCH')
     expect(await scraped(server)).toContain('respcast_error_replies_total{code="ERR"} 1')
   })
 
   test('show one figure for all error replies when there were more than 128 codes', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     for (let i = 0; i < 200; i++) server.counters.countError(`E${i}`)
     const lines = await scraped(server)
     expect(lines.filter((line) => line.startsWith('respcast_error_replies_total'))).toEqual([
@@ -139,7 +139,7 @@ describe('counters by name', () => {
   })
 
   test('show what the ACL refused by reason', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'on nopass resetchannels +@all')
     server.connect().send('SUBSCRIBE', 'secret')
     const lines = await scraped(server)
@@ -148,7 +148,7 @@ describe('counters by name', () => {
   })
 
   test('fall to 0 with CONFIG RESETSTAT, as a counter does when its process restarts', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'on nopass +@all')
     const client = server.connect()
     server.counters.countClose('quit')
@@ -160,7 +160,7 @@ describe('counters by name', () => {
 
 describe('peers', () => {
   test('cannot add a label: channels, users, names and addresses appear nowhere', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('mallory', 'on nopass allchannels +@all')
     const client = server.connect({ address: '203.0.113.9:40000' })
     client.send('AUTH', 'mallory', 'x')
@@ -175,7 +175,7 @@ describe('peers', () => {
 })
 
 test('the version is a label of a figure that is always 1', async () => {
-  expect(await scraped(new TestServer())).toContain(
+  expect(await scraped(new TestCore())).toContain(
     `respcast_build_info{version="1.2.3",node_version="${process.version}"} 1`,
   )
 })

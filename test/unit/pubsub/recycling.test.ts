@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
 import { payloadOf } from '../../../server/delivery/payload.ts'
-import { TestServer, type TestClient } from '../../support/test-server-parts.ts'
+import { TestCore, type TestClient } from '../../support/test-core.ts'
 
 /** Two subscribers of `c` on a server whose memory for messages is overwritten when it comes back. */
 function example() {
-  const server = new TestServer()
+  const server = new TestCore()
   const subscribers = [server.connect({ protocol: 3 }), server.connect({ transport: 'websocket' })]
   for (const { client } of subscribers) {
     client.authenticated = true

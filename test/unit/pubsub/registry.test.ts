@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ReplyWriter } from '../../../server/resp/reply-writer.ts'
 import { payloadOf } from '../../../server/delivery/payload.ts'
-import { countSteps, TestServer, type TestClient } from '../../support/test-server-parts.ts'
+import { countSteps, TestCore, type TestClient } from '../../support/test-core.ts'
 
 /** The reply of a command that has none. */
 const EMPTY = new ReplyWriter()
@@ -16,7 +16,7 @@ const smessage = (channel: string, payload: string): string =>
 
 /** A server, clients of it in RESP3, and how to publish without a client. */
 function core() {
-  const server = new TestServer()
+  const server = new TestCore()
   const { registry } = server
   const connect = (): TestClient => server.connect({ protocol: 3 })
   const publish = (
@@ -212,7 +212,8 @@ describe('A message', () => {
 
   test('that is larger than a subscriber takes passes it by, and it alone', () => {
     const { server, registry, publish, connect } = core()
-    const small = server.connect({ transport: 'websocket', limits: { maxMessageBytes: 10 } })
+    server.set('ws-max-message-out', '10')
+    const small = server.connect({ transport: 'websocket' })
     const large = connect()
     for (const { client } of [small, large]) registry.subscribe('channel', client, 'a', 'default')
     expect(publish('a', '1'.repeat(10))).toBe(2)
@@ -299,7 +300,8 @@ describe('A subscriber under a deny overlay', () => {
 
   test('is spared large messages it may not have as well', () => {
     const { server, registry, publish, denied } = overlaid()
-    const small = server.connect({ limits: { maxMessageBytes: 10 } })
+    server.set('ws-max-message-out', '10')
+    const small = server.connect({ transport: 'websocket' })
     registry.subscribe('channel', small.client, 'b', 'default')
     expect(publish('a:secret', 'x'.repeat(11))).toBe(1)
     expect(publish('a:1', 'x'.repeat(11))).toBe(2)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { TestServer, type TestClient } from '../../../support/test-server-parts.ts'
+import { TestCore, type TestClient } from '../../../support/test-core.ts'
 import { tokenFor } from '../../../support/tokens.ts'
 
 /** An administrator and four others: a subscriber, one on a Unix socket, one who is `ann`, a browser. */
 async function crowd() {
-  const server = new TestServer()
+  const server = new TestCore()
   server.setUser('ann', 'on nopass +@all')
   const admin = server.connect()
   const subscriber = server.connect({ address: '10.0.0.2:2' })
@@ -57,7 +57,7 @@ describe('CLIENT LIST', () => {
   })
 
   test('is a bulk string in RESP2 and verbatim text in RESP3', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     expect(client.send('CLIENT', 'INFO')).toMatch(/^\$\d+\r\nid=1 .* resp=2 .*\n\r\n$/)
     client.send('HELLO', '3')
@@ -66,7 +66,7 @@ describe('CLIENT LIST', () => {
   })
 
   test('shows names as the bytes they are', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('jos\xc3\xa9', 'on nopass +@all')
     const client = server.connect()
     client.send('AUTH', 'jos\xc3\xa9', 'x')

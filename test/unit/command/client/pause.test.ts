@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestServer, type TestClient } from '../../../support/test-server-parts.ts'
+import { command, TestCore, type TestClient } from '../../../support/test-core.ts'
 
 /** Lets promises that are settled go on. */
 async function settle(client: TestClient): Promise<string> {
@@ -9,7 +9,7 @@ async function settle(client: TestClient): Promise<string> {
 
 describe('CLIENT PAUSE', () => {
   test('holds every command of every client, unanswered and in order, until its end', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [a, b] = [server.connect(), server.connect()]
     expect(a.send('CLIENT', 'PAUSE', '1000')).toBe('+OK\r\n')
     a.write(command('PING'))
@@ -24,7 +24,7 @@ describe('CLIENT PAUSE', () => {
   })
 
   test('WRITE holds what publishes or changes something, and nothing else', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [a, b] = [server.connect(), server.connect({ protocol: 3 })]
     a.send('CLIENT', 'PAUSE', '1000', 'write')
     expect(b.send('SUBSCRIBE', 'c')).toBe('>3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n')
@@ -39,7 +39,7 @@ describe('CLIENT PAUSE', () => {
   })
 
   test('WRITE holds the EXEC of a transaction that publishes', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [a, b] = [server.connect(), server.connect()]
     a.send('MULTI')
     a.send('PUBLISH', 'c', 'x')
@@ -53,7 +53,7 @@ describe('CLIENT PAUSE', () => {
   })
 
   test('lets UNPAUSE end a pause of writes', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [a, b] = [server.connect(), server.connect()]
     a.send('CLIENT', 'PAUSE', '1000', 'WRITE')
     expect(a.send('PUBLISH', 'c', 'x')).toBe('')
@@ -62,7 +62,7 @@ describe('CLIENT PAUSE', () => {
   })
 
   test('keeps the later end and the stricter mode of two', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [a, b] = [server.connect(), server.connect()]
     a.write(
       Buffer.concat([
@@ -80,7 +80,7 @@ describe('CLIENT PAUSE', () => {
   })
 
   test('shows who waits: flag b, and blocked_clients', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [a, b] = [server.connect(), server.connect()]
     a.send('CLIENT', 'PAUSE', '1000', 'WRITE')
     b.send('PUBLISH', 'c', 'x')
@@ -93,7 +93,7 @@ describe('CLIENT PAUSE', () => {
   })
 
   test('does not hold clients in MONITOR, as it does not hold replicas', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const monitor = server.connect()
     monitor.send('MONITOR')
     server.connect().send('CLIENT', 'PAUSE', '1000')
@@ -111,13 +111,13 @@ describe('CLIENT PAUSE', () => {
       "unknown subcommand or wrong number of arguments for 'PAUSE'. Try CLIENT HELP.",
     ],
   ])('refuses %j', (args, error) => {
-    expect(new TestServer().connect().send('CLIENT', 'PAUSE', ...args)).toBe(`-ERR ${error}\r\n`)
+    expect(new TestCore().connect().send('CLIENT', 'PAUSE', ...args)).toBe(`-ERR ${error}\r\n`)
   })
 })
 
 describe('CLIENT UNBLOCK', () => {
   test('answers 0: no command of this server blocks', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     for (const args of [['1'], ['99'], ['1', 'TIMEOUT'], ['1', 'error']]) {
       expect(client.send('CLIENT', 'UNBLOCK', ...args)).toBe(':0\r\n')
     }
@@ -131,6 +131,6 @@ describe('CLIENT UNBLOCK', () => {
       "unknown subcommand or wrong number of arguments for 'UNBLOCK'. Try CLIENT HELP.",
     ],
   ])('refuses %j', (args, error) => {
-    expect(new TestServer().connect().send('CLIENT', 'UNBLOCK', ...args)).toBe(`-ERR ${error}\r\n`)
+    expect(new TestCore().connect().send('CLIENT', 'UNBLOCK', ...args)).toBe(`-ERR ${error}\r\n`)
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../../server/client/close.ts'
-import { TestServer, type TestClient } from '../../../support/test-server-parts.ts'
+import { TestCore, type TestClient } from '../../../support/test-core.ts'
 
 const OFF =
   '%3\r\n$5\r\nflags\r\n~1\r\n$3\r\noff\r\n$8\r\nredirect\r\n:-1\r\n$8\r\nprefixes\r\n*0\r\n'
 
 function connect(): TestClient {
-  return new TestServer().connect({ protocol: 3 })
+  return new TestCore().connect({ protocol: 3 })
 }
 
 function tracking(client: TestClient, ...args: string[]): string {
@@ -65,7 +65,7 @@ describe('CLIENT TRACKING', () => {
   })
 
   test('redirects to a client that is there, and says so when it is gone', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ protocol: 3 })
     const target = server.connect()
     const id = target.client.id

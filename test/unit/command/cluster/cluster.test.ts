@@ -1,26 +1,29 @@
 import { describe, expect, test } from 'vitest'
-import type { ClusterView, NodeAddress } from '../../../../server/command/cluster/view.ts'
-import { TestServer, type TestClient } from '../../../support/test-server-parts.ts'
+import type { Directives } from '../../../support/settings.ts'
+import { TestCore, type ConnectOptions, type TestClient } from '../../../support/test-core.ts'
 
 const NODE_ID = 'a'.repeat(40)
 const SHARD_ID = 'b'.repeat(40)
 
-const ADDRESS: NodeAddress = {
-  ip: '10.0.0.1',
-  port: 6380,
-  isTls: false,
-  busPort: 16_380,
-  hostname: '',
-  endpoint: '10.0.0.1',
+/** A cluster of one node, whose random ids are known. */
+function cluster(directives: Directives = {}): TestCore {
+  const server = new TestCore({
+    'cluster-enabled': 'yes',
+    'cluster-announce-ip': '10.0.0.1',
+    ...directives,
+  })
+  Object.assign(server.cluster ?? {}, { nodeId: NODE_ID, shardId: SHARD_ID })
+  return server
 }
 
-function view(address: Partial<NodeAddress> = {}): ClusterView {
-  return { nodeId: NODE_ID, shardId: SHARD_ID, addressFor: () => ({ ...ADDRESS, ...address }) }
+function connect(directives: Directives = {}, options: ConnectOptions = {}): TestClient {
+  return cluster(directives).connect({ protocol: 3, ...options })
 }
 
-function connect(address: Partial<NodeAddress> = {}, protocol: 2 | 3 = 3): TestClient {
-  return new TestServer({ cluster: view(address) }).connect({ protocol })
-}
+const named = (hostname: string, preferred = 'ip'): Directives => ({
+  'cluster-announce-hostname': hostname,
+  'cluster-preferred-endpoint-type': preferred,
+})
 
 const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`
 
@@ -29,21 +32,23 @@ describe('CLUSTER in a cluster of one node', () => {
     const range = '*1\r\n*3\r\n:0\r\n:16383\r\n*4\r\n'
     const node = `:6380\r\n${bulk(NODE_ID)}`
     expect(connect().send('CLUSTER', 'SLOTS')).toBe(`${range}${bulk('10.0.0.1')}${node}%0\r\n`)
-    expect(connect({}, 2).send('CLUSTER', 'SLOTS')).toBe(`${range}${bulk('10.0.0.1')}${node}*0\r\n`)
+    expect(connect({}, { protocol: 2 }).send('CLUSTER', 'SLOTS')).toBe(
+      `${range}${bulk('10.0.0.1')}${node}*0\r\n`,
+    )
   })
 
   test('SLOTS answers what is preferred, and the rest as metadata', () => {
-    const slots = (address: Partial<NodeAddress>): string =>
-      connect(address).send('CLUSTER', 'SLOTS').slice('*1\r\n*3\r\n:0\r\n:16383\r\n*4\r\n'.length)
+    const slots = (directives: Directives): string =>
+      connect(directives)
+        .send('CLUSTER', 'SLOTS')
+        .slice('*1\r\n*3\r\n:0\r\n:16383\r\n*4\r\n'.length)
     const node = `:6380\r\n${bulk(NODE_ID)}`
     const ip = `${bulk('ip')}${bulk('10.0.0.1')}`
     const name = `${bulk('hostname')}${bulk('a.example')}`
-    expect(slots({ hostname: 'a.example' })).toBe(`${bulk('10.0.0.1')}${node}%1\r\n${name}`)
-    expect(slots({ hostname: 'a.example', endpoint: 'a.example' })).toBe(
-      `${bulk('a.example')}${node}%1\r\n${ip}`,
-    )
-    expect(slots({ endpoint: '?' })).toBe(`${bulk('?')}${node}%1\r\n${ip}`)
-    expect(slots({ hostname: 'a.example', endpoint: null })).toBe(`_\r\n${node}%2\r\n${ip}${name}`)
+    expect(slots(named('a.example'))).toBe(`${bulk('10.0.0.1')}${node}%1\r\n${name}`)
+    expect(slots(named('a.example', 'hostname'))).toBe(`${bulk('a.example')}${node}%1\r\n${ip}`)
+    expect(slots(named('', 'hostname'))).toBe(`${bulk('?')}${node}%1\r\n${ip}`)
+    expect(slots(named('a.example', 'unknown-endpoint'))).toBe(`_\r\n${node}%2\r\n${ip}${name}`)
   })
 
   test('SHARDS answers one shard with its slots and its node', () => {
@@ -55,17 +60,19 @@ describe('CLUSTER in a cluster of one node', () => {
       `${head}%7\r\n${bulk('id')}${bulk(NODE_ID)}${bulk('port')}:6380\r\n${bulk('ip')}${bulk('10.0.0.1')}` +
         `${bulk('endpoint')}${bulk('10.0.0.1')}${tail}`,
     )
-    expect(connect({ isTls: true, hostname: 'h', endpoint: null }).send('CLUSTER', 'SHARDS')).toBe(
+    expect(
+      connect(named('h', 'unknown-endpoint'), { transport: 'tls' }).send('CLUSTER', 'SHARDS'),
+    ).toBe(
       `${head}%8\r\n${bulk('id')}${bulk(NODE_ID)}${bulk('tls-port')}:6380\r\n${bulk('ip')}${bulk('10.0.0.1')}` +
         `${bulk('endpoint')}${bulk('')}${bulk('hostname')}${bulk('h')}${tail}`,
     )
   })
 
   test('NODES and INFO are texts', () => {
-    expect(connect({}, 2).send('CLUSTER', 'NODES')).toBe(
+    expect(connect({}, { protocol: 2 }).send('CLUSTER', 'NODES')).toBe(
       bulk(`${NODE_ID} 10.0.0.1:6380@16380 myself,master - 0 0 1 connected 0-16383\n`),
     )
-    expect(connect({ hostname: 'h' }, 2).send('CLUSTER', 'NODES')).toContain(
+    expect(connect(named('h'), { protocol: 2 }).send('CLUSTER', 'NODES')).toContain(
       ' 10.0.0.1:6380@16380,h myself,master ',
     )
     const info = connect().send('CLUSTER', 'INFO')
@@ -169,7 +176,7 @@ describe('A cluster', () => {
   })
 
   test('asks for the slots behind permissions', () => {
-    const server = new TestServer({ cluster: view() })
+    const server = cluster()
     server.setUser('u', 'on nopass +ssubscribe resetchannels &a')
     const client = server.connect({ protocol: 3 })
     client.send('AUTH', 'u', 'x')
@@ -226,11 +233,11 @@ describe('Without a cluster', () => {
     ['READWRITE'],
     ['ASKING'],
   ])('%s %s is disabled', (...args) => {
-    expect(new TestServer().connect().send(...args)).toBe(DISABLED)
+    expect(new TestCore().connect().send(...args)).toBe(DISABLED)
   })
 
   test('subcommand and number of arguments are looked at first', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('CLUSTER')).toBe("-ERR wrong number of arguments for 'cluster' command\r\n")
     expect(client.send('CLUSTER', 'x')).toBe("-ERR unknown subcommand 'x'. Try CLUSTER HELP.\r\n")
     expect(client.send('CLUSTER', 'INFO', 'x')).toBe(
@@ -239,7 +246,7 @@ describe('Without a cluster', () => {
   })
 
   test('shard channels have no slots', () => {
-    const client = new TestServer().connect({ protocol: 3 })
+    const client = new TestCore().connect({ protocol: 3 })
     expect(client.send('SSUBSCRIBE', 'a', 'b')).toContain(':2\r\n')
     expect(client.send('HELLO')).toContain('$4\r\nmode\r\n$10\r\nstandalone\r\n')
     expect(client.send('INFO', 'cluster')).toContain('cluster_enabled:0\r\n')

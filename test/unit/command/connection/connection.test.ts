@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestServer } from '../../../support/test-server-parts.ts'
+import { command, TestCore } from '../../../support/test-core.ts'
 import { helloReply } from '../../../support/hello-reply.ts'
 
 const WRONGPASS = '-WRONGPASS invalid username-password pair or user is disabled.\r\n'
 
 describe('HELLO', () => {
   test('answers in the protocol that it chooses', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('HELLO')).toBe(helloReply(2, 1))
     expect(client.send('HELLO', '3')).toBe(helloReply(3, 1))
     expect(client.send('HELLO')).toBe(helloReply(3, 1))
@@ -27,13 +27,13 @@ describe('HELLO', () => {
     ],
     [['3', 'AUTH', 'nobody', 'x'], WRONGPASS.trimEnd()],
   ])('refuses %j and changes nothing', (args, error) => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('HELLO', ...args)).toBe(`${error}\r\n`)
     expect([client.client.protocol, client.client.name]).toEqual([2, ''])
   })
 
   test('reads all options before it does anything', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'resetpass >pw')
     const client = server.connect()
     expect(client.send('HELLO', '3', 'AUTH', 'default', 'pw', 'SETNAME', 'x', 'foo')).toMatch(
@@ -47,7 +47,7 @@ describe('HELLO', () => {
   })
 
   test('needs a login', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'resetpass >pw')
     const client = server.connect()
     expect(client.send('HELLO', '3')).toBe(
@@ -58,19 +58,19 @@ describe('HELLO', () => {
   })
 
   test('logs in any password of a user that needs none', () => {
-    expect(new TestServer().connect().send('HELLO', '3', 'AUTH', 'default', 'x')).toBe(
+    expect(new TestCore().connect().send('HELLO', '3', 'AUTH', 'default', 'x')).toBe(
       helloReply(3, 1),
     )
   })
 
   test('keeps a WebSocket in RESP3', () => {
-    const client = new TestServer().connect({ transport: 'websocket' })
+    const client = new TestCore().connect({ transport: 'websocket' })
     expect(client.send('HELLO', '2')).toBe('-NOPROTO unsupported protocol version\r\n')
     expect(client.client.protocol).toBe(3)
   })
 
   test('changes the protocol for the rest of a transaction', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     client.send('MULTI')
     for (const args of [
       ['CLIENT', 'GETNAME'],
@@ -82,7 +82,7 @@ describe('HELLO', () => {
   })
 
   test('changes the form of the messages that follow', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ protocol: 3 })
     client.send('SUBSCRIBE', 'a')
     const publisher = server.connect()
@@ -97,7 +97,7 @@ describe('HELLO', () => {
 
 describe('AUTH', () => {
   test('with a password alone is the default user', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     expect(client.send('AUTH', 'x')).toBe(
       '-ERR AUTH <password> called without any password configured for the default user. Are you sure your ' +
@@ -109,11 +109,11 @@ describe('AUTH', () => {
   })
 
   test('with more than a user and a password is a syntax error', () => {
-    expect(new TestServer().connect().send('AUTH', 'a', 'b', 'c')).toBe('-ERR syntax error\r\n')
+    expect(new TestCore().connect().send('AUTH', 'a', 'b', 'c')).toBe('-ERR syntax error\r\n')
   })
 
   test('tells a user that is unknown, off or has another password alike', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('off', 'off >pw')
     server.setUser('on', 'on >other')
     server.setUser('empty', 'on')
@@ -131,7 +131,7 @@ describe('AUTH', () => {
   })
 
   test('that fails leaves who was logged in before', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on >pw +acl|whoami')
     const client = server.connect()
     expect(client.send('AUTH', 'u', 'pw')).toBe('+OK\r\n')
@@ -140,14 +140,14 @@ describe('AUTH', () => {
   })
 
   test('is answered wherever it stands in a pipeline', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     client.write(Buffer.concat([command('PING'), command('AUTH', 'x', 'y'), command('PING')]))
     expect(client.read()).toBe(`+PONG\r\n${WRONGPASS}+PONG\r\n`)
   })
 
   test('never logs in a role, or the user of a token', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('role:r', 'resetchannels +subscribe')
     server.setUser('jwt:42', 'resetchannels')
     const client = server.connect()
@@ -156,7 +156,7 @@ describe('AUTH', () => {
   })
 
   test('over a public WebSocket takes no password', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on >pw +@all')
     server.setUser('open', 'on nopass +@all')
     const client = server.connect({ transport: 'websocket' })
@@ -167,7 +167,7 @@ describe('AUTH', () => {
   })
 
   test('as another user keeps subscriptions, as Redis does', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on nopass +@all')
     const client = server.connect({ protocol: 3 })
     client.send('SUBSCRIBE', 'a')
@@ -178,7 +178,7 @@ describe('AUTH', () => {
 
 describe('RESET', () => {
   test('makes the connection as it was when it was new', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on nopass +@all allchannels')
     const client = server.connect()
     for (const args of [
@@ -214,7 +214,7 @@ describe('RESET', () => {
   })
 
   test('needs a login again where the default user has a password', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'resetpass >pw')
     const client = server.connect()
     client.send('AUTH', 'pw')
@@ -225,7 +225,7 @@ describe('RESET', () => {
 
 describe('PING', () => {
   test.each([2, 3] as const)('depends in RESP2 on subscriptions: RESP%d', (protocol) => {
-    const client = new TestServer().connect({ protocol })
+    const client = new TestCore().connect({ protocol })
     const sign = protocol === 2 ? '*' : '>'
     const pong = (text: string): string => `*2\r\n$4\r\npong\r\n$${text.length}\r\n${text}\r\n`
     client.write(
@@ -255,13 +255,13 @@ describe('SELECT', () => {
     ['x', '-ERR value is not an integer or out of range'],
     ['1.5', '-ERR value is not an integer or out of range'],
   ])('%s answers %s', (database, reply) => {
-    expect(new TestServer().connect().send('SELECT', database)).toBe(`${reply}\r\n`)
+    expect(new TestCore().connect().send('SELECT', database)).toBe(`${reply}\r\n`)
   })
 })
 
 describe('ECHO and QUIT', () => {
   test('answer any bytes, and OK with any arguments', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('ECHO', '\0\r\n\xff')).toBe('$4\r\n\0\r\n\xff\r\n')
     expect(client.send('QUIT', 'a', 'b')).toBe('+OK\r\n')
     expect(client.sink.ends).toEqual([undefined])
@@ -270,7 +270,7 @@ describe('ECHO and QUIT', () => {
 
 describe('CLIENT', () => {
   test('SETNAME takes printable names and shows them', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('CLIENT', 'GETNAME')).toBe('$-1\r\n')
     expect(client.send('CLIENT', 'SETNAME', 'a!~')).toBe('+OK\r\n')
     expect(client.send('CLIENT', 'GETNAME')).toBe('$3\r\na!~\r\n')
@@ -282,7 +282,7 @@ describe('CLIENT', () => {
   })
 
   test('SETINFO names the attribute as it was typed', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('CLIENT', 'SETINFO', 'Lib-Name', 'a b')).toBe(
       '-ERR Lib-Name cannot contain spaces, newlines or special characters.\r\n',
     )

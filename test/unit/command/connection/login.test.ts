@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestServer } from '../../../support/test-server-parts.ts'
+import { command, TestCore } from '../../../support/test-core.ts'
 import { helloReply } from '../../../support/hello-reply.ts'
 import { payload, token, tokenFor } from '../../../support/tokens.ts'
 
@@ -18,13 +18,13 @@ const EXPIRED = token(payload({ iat: 1_699_999_000, exp: 1_699_999_999 }))
 
 describe('AUTH with a token', () => {
   test('over WebSocket tells who was accepted, and for how long', async () => {
-    const client = new TestServer().connect({ transport: 'websocket' })
+    const client = new TestCore().connect({ transport: 'websocket' })
     expect(await client.sendAndWait('AUTH', 'jwt', tokenFor(GRANTS))).toBe(`+OK\r\n${ACCEPTED}`)
     expect(client.send('SUBSCRIBE', 'a')).toBe(SUBSCRIBED('a', 1))
   })
 
   test('over TCP is an ordinary login', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'resetpass >pw')
     const client = server.connect()
     expect(await client.sendAndWait('AUTH', 'jwt', tokenFor(GRANTS))).toBe('+OK\r\n')
@@ -32,7 +32,7 @@ describe('AUTH with a token', () => {
   })
 
   test('takes the token as its only argument, behind the default password', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('default', 'resetpass >pw')
     const client = server.connect()
     expect(await client.sendAndWait('AUTH', tokenFor(GRANTS))).toBe('+OK\r\n')
@@ -43,7 +43,7 @@ describe('AUTH with a token', () => {
   })
 
   test('holds back what stands behind it until it is verified', async () => {
-    const client = new TestServer().connect({ transport: 'websocket' })
+    const client = new TestCore().connect({ transport: 'websocket' })
     client.write(
       Buffer.concat([
         command('AUTH', 'jwt', tokenFor(GRANTS)),
@@ -57,7 +57,7 @@ describe('AUTH with a token', () => {
   })
 
   test('lets other clients go on meanwhile', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const [client, other] = [server.connect({ transport: 'websocket' }), server.connect()]
     client.write(command('AUTH', 'jwt', tokenFor(GRANTS)))
     expect(other.send('PING')).toBe('+PONG\r\n')
@@ -66,7 +66,7 @@ describe('AUTH with a token', () => {
   })
 
   test('that is answered after the client has gone changes nothing', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ transport: 'websocket' })
     client.write(command('AUTH', 'jwt', tokenFor(GRANTS)))
     client.client.peerClosed()
@@ -75,7 +75,7 @@ describe('AUTH with a token', () => {
   })
 
   test('may not wait for EXEC', async () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     client.send('MULTI')
     const refused = '-ERR AUTH with a token is not allowed inside MULTI\r\n'
     expect(client.send('AUTH', 'jwt', tokenFor(GRANTS))).toBe(refused)
@@ -84,7 +84,7 @@ describe('AUTH with a token', () => {
   })
 
   test('is skipped by CLIENT REPLY as any other command', async () => {
-    const client = new TestServer().connect({ protocol: 3 })
+    const client = new TestCore().connect({ protocol: 3 })
     client.send('CLIENT', 'REPLY', 'SKIP')
     client.write(command('AUTH', 'jwt', tokenFor(GRANTS)))
     client.write(command('PING'))
@@ -93,14 +93,14 @@ describe('AUTH with a token', () => {
   })
 
   test('is a password without any issuer', () => {
-    const server = new TestServer({ issuers: [] })
+    const server = new TestCore({ 'jwt-issuer': '' })
     expect(server.connect().send('AUTH', 'jwt', tokenFor(GRANTS))).toMatch(
       /^-WRONGPASS invalid username/,
     )
   })
 
   test('keeps the names of tokens from logging in by password', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('jwt', 'on nopass')
     expect(server.connect().send('HELLO', '3', 'AUTH', 'jwt:42', 'x')).toMatch(/^-WRONGPASS/)
   })
@@ -113,7 +113,7 @@ describe('A token that is refused', () => {
     ['an expired one', EXPIRED, 'token expired'],
     ['an empty one', '', 'invalid token'],
   ])('closes a WebSocket behind the reply: %s', async (_name, text, why) => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ transport: 'websocket' })
     expect(await client.sendAndWait('AUTH', 'jwt', text)).toBe(`-WRONGPASS ${why}\r\n`)
     expect(client.sink.ends).toEqual([{ code: 4401, reason: `unauthorized||${why}` }])
@@ -125,13 +125,13 @@ describe('A token that is refused', () => {
   })
 
   test('leaves a TCP client as it was', async () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(await client.sendAndWait('AUTH', 'jwt', 'abc')).toBe('-WRONGPASS invalid token\r\n')
     expect(client.send('PING')).toBe('+PONG\r\n')
   })
 
   test('keeps the old token until its own end', async () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ transport: 'websocket' })
     await client.sendAndWait('AUTH', 'jwt', tokenFor(GRANTS))
     client.send('SUBSCRIBE', 'a')
@@ -141,7 +141,7 @@ describe('A token that is refused', () => {
   })
 
   test('changes nothing of HELLO', async () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(await client.sendAndWait('HELLO', '3', 'AUTH', 'jwt', 'abc', 'SETNAME', 'x')).toBe(
       '-WRONGPASS invalid token\r\n',
     )
@@ -151,7 +151,7 @@ describe('A token that is refused', () => {
 
 describe('HELLO with a token', () => {
   test('logs in, then chooses the protocol and the name', async () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(
       await client.sendAndWait('HELLO', '3', 'AUTH', 'jwt', tokenFor(GRANTS), 'SETNAME', 'x'),
     ).toBe(helloReply(3, 1))
@@ -161,7 +161,7 @@ describe('HELLO with a token', () => {
 
 describe('A refresh', () => {
   async function refreshed(transport: 'tcp' | 'websocket' = 'websocket') {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ transport, protocol: 3 })
     await client.sendAndWait('AUTH', 'jwt', tokenFor(GRANTS))
     client.send('SUBSCRIBE', 'a', 'b')

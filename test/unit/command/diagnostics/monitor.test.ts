@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TestServer, type TestClient } from '../../../support/test-server-parts.ts'
+import { TestCore, type TestClient } from '../../../support/test-core.ts'
 
 /** What a monitor was shown since the last look: the words of each line. */
 function shown(monitor: TestClient): string[] {
@@ -10,8 +10,8 @@ function shown(monitor: TestClient): string[] {
     .map((line) => line.slice(line.indexOf(']') + 2))
 }
 
-function watched(): { server: TestServer; monitor: TestClient; client: TestClient } {
-  const server = new TestServer()
+function watched(): { server: TestCore; monitor: TestClient; client: TestClient } {
+  const server = new TestCore()
   const [monitor, client] = [server.connect(), server.connect()]
   expect(monitor.send('MONITOR')).toBe('+OK\r\n')
   return { server, monitor, client }
@@ -98,7 +98,7 @@ describe('MONITOR', () => {
   })
 
   test('is not allowed in a transaction', () => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     client.send('MULTI')
     expect(client.send('MONITOR')).toBe('+QUEUED\r\n')
     expect(client.send('EXEC')).toBe(

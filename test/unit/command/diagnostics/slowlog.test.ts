@@ -1,28 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestServer, type TestClient } from '../../../support/test-server-parts.ts'
-
-/** Sends a command whose bytes take so many milliseconds to be executed. */
-function slow(server: TestServer, client: TestClient, ms: number, ...args: string[]): void {
-  server.dispatcher.startBatch(server.clock.monotonicMs())
-  server.clock.advance(ms)
-  client.write(command(...args))
-  client.read()
-}
-
-/** The next commands take no time. */
-function fast(server: TestServer): void {
-  server.dispatcher.startBatch(server.clock.monotonicMs())
-}
+import { TestCore } from '../../../support/test-core.ts'
 
 describe('SLOWLOG', () => {
   test('GET answers id, time, microseconds, words, address and name, newest first', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     client.send('CLIENT', 'SETNAME', 'me')
-    slow(server, client, 10, 'ECHO', 'a')
-    slow(server, client, 12, 'PING')
-    slow(server, client, 9, 'PING', 'x')
-    fast(server)
+    client.sendTaking(10, 'ECHO', 'a')
+    client.sendTaking(12, 'PING')
+    client.sendTaking(9, 'PING', 'x')
     expect(client.send('SLOWLOG', 'LEN')).toBe(':2\r\n')
     expect(client.send('SLOWLOG', 'GET')).toBe(
       '*2\r\n' +
@@ -32,10 +18,9 @@ describe('SLOWLOG', () => {
   })
 
   test('GET answers ten, or as many as it is asked for; -1 is all', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
-    for (let i = 0; i < 12; i++) slow(server, client, 10, 'PING')
-    fast(server)
+    for (let i = 0; i < 12; i++) client.sendTaking(10, 'PING')
     const count = (...args: string[]): string => client.send('SLOWLOG', 'GET', ...args).slice(0, 5)
     expect([count(), count('3'), count('-1'), count('0')]).toEqual([
       '*10\r\n',
@@ -46,11 +31,10 @@ describe('SLOWLOG', () => {
   })
 
   test('cuts long words and long commands, and says by how much', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
-    slow(server, client, 10, 'ECHO', 'x'.repeat(200))
-    slow(server, client, 10, 'SUBSCRIBE', ...Array.from({ length: 40 }, (_, i) => `c${i}`))
-    fast(server)
+    client.sendTaking(10, 'ECHO', 'x'.repeat(200))
+    client.sendTaking(10, 'SUBSCRIBE', ...Array.from({ length: 40 }, (_, i) => `c${i}`))
     client.send('RESET')
     const text = client.send('SLOWLOG', 'GET')
     expect(text).toContain(`\r\n${'x'.repeat(128)}... (72 more bytes)\r\n`)
@@ -59,26 +43,24 @@ describe('SLOWLOG', () => {
   })
 
   test('RESET forgets the entries; their numbers go on', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
-    slow(server, client, 10, 'PING')
-    fast(server)
+    client.sendTaking(10, 'PING')
     expect(client.send('SLOWLOG', 'RESET')).toBe('+OK\r\n')
     expect(client.send('SLOWLOG', 'LEN')).toBe(':0\r\n')
-    slow(server, client, 10, 'PING')
-    fast(server)
+    client.sendTaking(10, 'PING')
     expect(client.send('SLOWLOG', 'GET')).toContain('*6\r\n:1\r\n')
   })
 
   test('hides the secrets of AUTH, HELLO, ACL and CONFIG SET', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
-    slow(server, client, 10, 'ACL', 'SETUSER', 'bob', 'on', '>pw')
-    slow(server, client, 10, 'ACL', 'GETUSER', 'bob')
-    slow(server, client, 10, 'CONFIG', 'SET', 'maxclients', '9', 'requirepass', 'pw')
-    slow(server, client, 10, 'AUTH', 'bob', 'pw')
-    slow(server, client, 10, 'ACL', 'DELUSER', 'bob', 'eve')
-    const text = server.services.slowLog.list(-1).map(({ args }) => args.join(' '))
+    client.sendTaking(10, 'ACL', 'SETUSER', 'bob', 'on', '>pw')
+    client.sendTaking(10, 'ACL', 'GETUSER', 'bob')
+    client.sendTaking(10, 'CONFIG', 'SET', 'maxclients', '9', 'requirepass', 'pw')
+    client.sendTaking(10, 'AUTH', 'bob', 'pw')
+    client.sendTaking(10, 'ACL', 'DELUSER', 'bob', 'eve')
+    const text = server.slowLog.list(-1).map(({ args }) => args.join(' '))
     expect(text.toReversed()).toEqual([
       'ACL SETUSER (redacted) (redacted) (redacted)',
       'ACL GETUSER (redacted)',
@@ -88,14 +70,14 @@ describe('SLOWLOG', () => {
   })
 
   test.each([['x'], ['-2'], ['1.5']])('GET refuses the count %s', (count) => {
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     expect(client.send('SLOWLOG', 'GET', count)).toBe(
       '-ERR count should be greater than or equal to -1\r\n',
     )
   })
 
   test('HELP names the subcommands', () => {
-    const text = new TestServer().connect().send('SLOWLOG', 'HELP')
+    const text = new TestCore().connect().send('SLOWLOG', 'HELP')
     expect(text).toContain('+SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n')
     for (const usage of ['GET [<count>]', 'LEN', 'RESET', 'HELP']) {
       expect(text).toContain(`\r\n+${usage}\r\n`)

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { infoText } from '../../../../server/command/server/info.ts'
-import { TestServer } from '../../../support/test-server-parts.ts'
+import { TestCore } from '../../../support/test-core.ts'
 
 /** The names of the sections in a text of INFO. */
 function sections(text: string): string[] {
   return [...text.matchAll(/^# (\w+)\r$/gm)].map((match) => match[1] as string)
 }
 
-function field(server: TestServer, name: string): string | undefined {
-  const text = infoText(server.services, ['everything'])
+function field(server: TestCore, name: string): string | undefined {
+  const text = infoText(server, ['everything'])
   return new RegExp(`^${name}:(.*)\\r$`, 'm').exec(text)?.[1]
 }
 
 describe('INFO', () => {
   test('shows the usual sections in Redis order, and others when asked', () => {
-    const { services } = new TestServer()
+    const services = new TestCore()
     const usual =
       'Server Clients Memory Persistence Threads Stats Replication CPU Modules Errorstats Cluster Keyspace Keysizes'.split(
         ' ',
@@ -31,14 +31,14 @@ describe('INFO', () => {
   })
 
   test('separates sections by an empty line', () => {
-    const { services } = new TestServer()
+    const services = new TestCore()
     expect(infoText(services, ['modules', 'keyspace', 'cluster'])).toBe(
       '# Modules\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n',
     )
   })
 
   test('counts what Pub/Sub holds and has done', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect({ protocol: 3 })
     client.send('SUBSCRIBE', 'a', 'b')
     client.send('PSUBSCRIBE', 'a*')
@@ -53,7 +53,7 @@ describe('INFO', () => {
   })
 
   test('counts errors by their code and refusals by their kind', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     server.setUser('u', 'on nopass +publish resetchannels')
     const client = server.connect()
     client.send('AUTH', 'u', 'x')
@@ -68,7 +68,7 @@ describe('INFO', () => {
   })
 
   test('counts the calls of each command', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     client.send('PING')
     client.send('PING', 'a', 'b')
@@ -82,7 +82,7 @@ describe('INFO', () => {
   })
 
   test('is verbatim text in RESP3', () => {
-    const client = new TestServer().connect({ protocol: 3 })
+    const client = new TestCore().connect({ protocol: 3 })
     expect(client.send('INFO', 'Cluster')).toBe('=34\r\ntxt:# Cluster\r\ncluster_enabled:0\r\n\r\n')
   })
 })

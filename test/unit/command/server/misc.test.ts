@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { TestServer } from '../../../support/test-server-parts.ts'
+import { TestCore } from '../../../support/test-core.ts'
 
-const ask = (...args: string[]): string => new TestServer().connect().send(...args)
+const ask = (...args: string[]): string => new TestCore().connect().send(...args)
 
 describe('LOLWUT', () => {
   test('ends with the version in a line of its own', () => {
-    const client = new TestServer().connect({ protocol: 3 })
+    const client = new TestCore().connect({ protocol: 3 })
     for (const args of [[], ['VERSION', '5'], ['VERSION'], ['x']]) {
       const text = client.send('LOLWUT', ...args)
       expect(text).toMatch(/^=\d+\r\ntxt:/)
@@ -15,7 +15,7 @@ describe('LOLWUT', () => {
   })
 
   test('draws something else after a while', () => {
-    const server = new TestServer()
+    const server = new TestCore()
     const client = server.connect()
     const before = client.send('LOLWUT')
     expect(client.send('LOLWUT')).toBe(before)
@@ -60,7 +60,7 @@ describe('MODULE and DEBUG', () => {
     expect(ask('MODULE', 'LOADEX', 'x')).toBe(text('MODULE'))
     expect(ask('MODULE', 'UNLOAD', 'x')).toBe(text('MODULE'))
     expect(ask('DEBUG', 'SLEEP', '1')).toBe(text('DEBUG'))
-    const client = new TestServer().connect()
+    const client = new TestCore().connect()
     client.send('MULTI')
     expect(client.send('DEBUG', 'SLEEP', '1')).toBe(text('DEBUG'))
     expect(client.send('EXEC')).toBe(
@@ -97,7 +97,7 @@ describe('MEMORY', () => {
   })
 
   test('STATS answers a map of numbers', () => {
-    const text = new TestServer().connect({ protocol: 3 }).send('MEMORY', 'STATS')
+    const text = new TestCore().connect({ protocol: 3 }).send('MEMORY', 'STATS')
     expect(text).toMatch(
       /^%21\r\n\$14\r\npeak\.allocated\r\n:4000\r\n\$15\r\ntotal\.allocated\r\n:3000\r\n/,
     )

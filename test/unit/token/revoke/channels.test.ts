@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { command } from '../../../support/test-server-parts.ts'
+import { command } from '../../../support/test-core.ts'
 import { tokenFor } from '../../../support/tokens.ts'
 import { payloadOf } from '../../../../server/delivery/payload.ts'
 import { closeOf, login, message, NO_CHANNEL, pmessage, revocable, revokedPush } from './support.ts'
@@ -8,7 +8,7 @@ const unsubscribed = (word: string, name: string, left: number): string =>
   `>3\r\n$${word.length}\r\n${word}\r\n$${name.length}\r\n${name}\r\n:${left}\r\n`
 
 const ALL = { channels: ['*', 'room:*', 'r*'] }
-const KEEPS = { settings: { revocation: 'unsubscribe' } } as const
+const KEEPS = { 'ws-revocation': 'unsubscribe' }
 
 describe('TOKEN REVOKE CHANNEL', () => {
   test('denies SUBSCRIBE, SSUBSCRIBE, PUBLISH and SPUBLISH on the channels that match', async () => {

@@ -1,10 +1,11 @@
-import { TestServer, type TestClient } from '../../../support/test-server-parts.ts'
-import type { ConnectOptions, TestServerOptions } from '../../../support/test-server-parts.ts'
+import { TestCore, type TestClient } from '../../../support/test-core.ts'
+import type { Directives } from '../../../support/settings.ts'
+import type { ConnectOptions } from '../../../support/test-core.ts'
 import { tokenFor } from '../../../support/tokens.ts'
 
 /** A server, and an administrator on it. */
-export function revocable(options: TestServerOptions = {}) {
-  const server = new TestServer(options)
+export function revocable(options: Directives = {}) {
+  const server = new TestCore(options)
   const admin = server.connect({ protocol: 3 })
   /** A session of a token with these grants; what its login was answered is taken. */
   const session = async (

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  TestServer,
-  type TestClient,
-  type TestServerOptions,
-} from '../../../support/test-server-parts.ts'
+import type { Directives } from '../../../support/settings.ts'
+import { TestCore, type TestClient } from '../../../support/test-core.ts'
 import { payload, token, tokenFor } from '../../../support/tokens.ts'
 import { payloadOf } from '../../../../server/delivery/payload.ts'
 
@@ -20,9 +17,9 @@ const HOUR_MS = 3_600_000
 /** A browser that is logged in with these grants. */
 async function session(
   grants: unknown,
-  options: TestServerOptions & { transport?: 'tcp' | 'websocket'; exp?: number } = {},
+  options: { transport?: 'tcp' | 'websocket'; exp?: number; directives?: Directives } = {},
 ) {
-  const server = new TestServer(options)
+  const server = new TestCore(options.directives)
   const client = await login(server, grants, options)
   const publisher = server.connect()
   const publish = (channel: string, text: string): string =>
@@ -31,7 +28,7 @@ async function session(
 }
 
 async function login(
-  server: TestServer,
+  server: TestCore,
   grants: unknown,
   options: { transport?: 'tcp' | 'websocket'; exp?: number } = {},
 ): Promise<TestClient> {
@@ -107,7 +104,7 @@ describe('An edit of a role', () => {
   const ROLE = 'off resetchannels +subscribe +psubscribe +ssubscribe &news &user:{sub} &a*'
 
   async function member(options: Parameters<typeof session>[1] = {}) {
-    const server = new TestServer(options)
+    const server = new TestCore(options.directives)
     server.setUser('role:member', ROLE)
     const client = await login(server, { roles: ['member'] }, options)
     const publisher = server.connect()
@@ -180,7 +177,9 @@ describe('An edit of a role', () => {
   })
 
   test('with `ws-revocation unsubscribe` takes the subscriptions and leaves the socket', async () => {
-    const { client, server, publish } = await member({ settings: { revocation: 'unsubscribe' } })
+    const { client, server, publish } = await member({
+      directives: { 'ws-revocation': 'unsubscribe' },
+    })
     client.send('SUBSCRIBE', 'news', 'user:42')
     client.send('PSUBSCRIBE', 'a*')
     client.send('SSUBSCRIBE', 'news')
@@ -199,7 +198,9 @@ describe('An edit of a role', () => {
   })
 
   test('stops messages in the middle of a turn, those that wait included', async () => {
-    const { client, server, publish } = await member({ settings: { revocation: 'unsubscribe' } })
+    const { client, server, publish } = await member({
+      directives: { 'ws-revocation': 'unsubscribe' },
+    })
     const other = await login(server, { channels: ['news'] })
     for (const one of [client, other]) one.send('SUBSCRIBE', 'news')
     const { registry } = server
@@ -266,7 +267,7 @@ describe('A token expires', () => {
   })
 
   test('without a grace at once', async () => {
-    const { client, server } = await session({}, { settings: { graceMs: 0 } })
+    const { client, server } = await session({}, { directives: { 'token-expiry-grace': '0' } })
     server.clock.advance(HOUR_MS)
     expect(client.client.closeCause?.name).toBe('unauthorized')
   })
