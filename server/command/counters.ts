@@ -1,10 +1,10 @@
-/** Why a connection was not taken. */
+/** Reasons for rejecting a connection. */
 export const REJECTIONS = ['maxclients', 'address', 'shutdown', 'protected-mode'] as const
 
 /** One of {@link REJECTIONS}. */
 export type Rejection = (typeof REJECTIONS)[number]
 
-/** What is counted on the way: plain integers, read by INFO and by the metrics when somebody asks. */
+/** Counters for INFO and the metrics: plain integers, read when somebody asks. */
 export class Counters {
   connectionsReceived = 0
   commandsProcessed = 0
@@ -15,29 +15,29 @@ export class Counters {
   /** Clients closed for `maxmemory-clients`. */
   evictedClients = 0
   queryBufferDisconnections = 0
-  /** Deliveries that were not made: the message was larger than `ws-max-message-out`. */
+  /** Messages dropped for a WebSocket, being larger than `ws-max-message-out`. */
   messagesTooLargeForWebSocket = 0
   tokensAccepted = 0
   tokensRefused = 0
   originsRefused = 0
   /** Reads from sockets. */
   reads = 0
-  /** Bytes sent to clients that are gone, and writes to their sockets. */
+  /** Bytes sent to clients that are gone. */
   bytesOutClosed = 0
   writesClosed = 0
-  /** Connections that were not taken, by the reason. */
+  /** Rejected connections by reason. */
   readonly rejections = new Map<Rejection, number>()
   /** Error replies by code. */
   readonly errors = new Map<string, number>()
-  /** Closed clients by the name of the cause: names that the server gives, so that they are few. */
+  /** Closed clients by cause. The server names the causes, so they are few. */
   readonly closes = new Map<string, number>()
   errorReplies = 0
   #countsCodes = true
 
-  /** Distinct error codes that are kept, as in Redis: with one more the codes are not counted any more. */
+  /** Most distinct error codes that are counted, as in Redis; with one more, none is counted any longer. */
   static readonly MAX_ERROR_CODES = 128
 
-  /** The only code in {@link errors} once there were too many. */
+  /** The only code in {@link errors} once there have been too many. */
   static readonly CODES_DISABLED = 'ERRORSTATS_DISABLED'
 
   countError(code: string): void {
@@ -55,7 +55,7 @@ export class Counters {
     }
   }
 
-  /** Connections that were not taken, for whatever reason. */
+  /** Rejected connections, for whatever reason. */
   get connectionsRejected(): number {
     let all = 0
     for (const count of this.rejections.values()) all += count

@@ -1,6 +1,6 @@
 import type { Request } from '../resp/request.ts'
 
-/** How much of a peer's words an error repeats, in bytes: Redis cuts at 128. */
+/** Longest part of an argument that an error repeats, in bytes, as in Redis. */
 const SHOWN_BYTES = 128
 
 export const SYNTAX_ERROR = 'ERR syntax error'
@@ -31,13 +31,13 @@ export function unknownSubcommand(request: Request): string {
   return `ERR unknown subcommand '${shown(request, 1)}'. Try ${container} HELP.`
 }
 
-/** For commands that look deeper than the table's arity. */
+/** For a number of arguments that the arity in the table allows and the command does not. */
 export function subcommandArity(request: Request): string {
   const container = request.text(0).toUpperCase()
   return `ERR unknown subcommand or wrong number of arguments for '${shown(request, 1)}'. Try ${container} HELP.`
 }
 
-/** What a RESP2 client with subscriptions is told of any other command. */
+/** For any other command of a RESP2 client with subscriptions. */
 export function onlySubscriberCommands(fullName: string): string {
   return (
     `ERR Can't execute '${fullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET ` +
@@ -45,7 +45,7 @@ export function onlySubscriberCommands(fullName: string): string {
   )
 }
 
-/** The beginning of an argument, up to a NUL: to Redis it is a C string. The argument may be too long for a string. */
+/** The beginning of an argument up to a NUL, since to Redis it is a C string. The whole may be too long for a string. */
 function shown(request: Request, index: number, most = SHOWN_BYTES): string {
   const text = request.bytes(index).toString('latin1', 0, most)
   const nul = text.indexOf('\0')

@@ -1,18 +1,18 @@
 import type { CommandContext } from './context.ts'
 import type { Completion } from './spec.ts'
 
-/** Names that a command of the SUBSCRIBE family handles before the event loop gets its turn: a few milliseconds' work. */
+/** Number of names that are handled in one turn of the event loop: a few milliseconds of work. */
 export const NAMES_PER_SLICE = 512
 
 /** Handles the names `[from, to)`. @returns False to stop, its reply being complete. */
 type HandleNames = (context: CommandContext, from: number, to: number) => boolean
 
 /**
- * Handles the names of one command, slice by slice where there are many, so that nobody else waits for long. What is
- * written for a slice is sent, and counts against the output limit, before the next one begins. In a transaction all
- * names are one slice: nothing may happen in between.
+ * Handles the names of one command in slices, one for each turn of the event loop, so that other clients do not wait. The
+ * replies of a slice are sent, and count against the output limit, before the next one begins. In a transaction all names
+ * are one slice, since nothing may happen in between.
  *
- * The request stays as it is all the while: its connection goes on parsing only when all of it is done.
+ * The request stays valid: its connection parses on only when the command is done.
  */
 export function inSlices(
   context: CommandContext,

@@ -40,14 +40,14 @@ export type CommandGroup =
   | 'generic'
 
 /**
- * Writes the reply of a command that had to wait, or a part of it. Runs in one go, with `context` set for the client; what it
- * writes is sent. It may have to wait again.
+ * Writes the reply of a command that had to wait, or a part of it, which is sent. It runs in one go, with `context` set for
+ * the client, and may have to wait again.
  */
 export type Completion = (context: CommandContext) => void | Promise<Completion>
 
 /**
- * Executes a command: writes its reply to `context.reply` and returns, or returns a promise of what will write it. In
- * that case the connection executes nothing behind it until then. It does not throw for anything a peer did.
+ * Executes a command: writes its reply to `context.reply` and returns, or returns a promise of the completion that writes
+ * it. Until then the connection executes no other command. It does not throw for anything that a peer did.
  */
 export type Handler = (context: CommandContext, request: Request) => void | Promise<Completion>
 

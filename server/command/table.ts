@@ -2,7 +2,7 @@ import { CommandCatalog, withKnownCommands, type CatalogEntry } from '../acl/cat
 import type { Request } from '../resp/request.ts'
 import type { CommandSpec, Positions } from './spec.ts'
 
-/** Most spellings of command names that are cached, so that the usual ones cost one look-up. */
+/** Most spellings of command names that are cached, so that the usual ones cost one lookup. */
 const CACHED_SPELLINGS = 1_024
 
 /** Longest name that is looked up, in bytes: an argument may be too long for a string. */

@@ -16,6 +16,7 @@ import { InnerRequest, parseInteger, textsFrom } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { arityError, NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
+import { writeBulks, writeField } from '../replies.ts'
 import type { CommandData, Handler } from '../spec.ts'
 
 /** Longest part of an unknown category's name that an error repeats, in bytes. */
@@ -102,12 +103,9 @@ function getUser({ reply, server }: CommandContext, request: Request): void {
 }
 
 function writeSelector(reply: ReplyWriter, selector: Selector): void {
-  reply.bulk('commands')
-  reply.bulk(describeCommands(selector))
-  reply.bulk('keys')
-  reply.bulk(describeKeys(selector))
-  reply.bulk('channels')
-  reply.bulk(describeChannels(selector))
+  writeField(reply, 'commands', describeCommands(selector))
+  writeField(reply, 'keys', describeKeys(selector))
+  writeField(reply, 'channels', describeChannels(selector))
 }
 
 function dryRun({ reply, server }: CommandContext, request: Request): void {
@@ -166,26 +164,17 @@ function log({ reply, server }: CommandContext, request: Request): void {
 
 function writeLogEntry(reply: ReplyWriter, entry: AclLogEntry, nowMs: number): void {
   reply.map(10)
-  reply.bulk('count')
-  reply.integer(entry.count)
-  reply.bulk('reason')
-  reply.bulk(entry.reason)
-  reply.bulk('context')
-  reply.bulk(entry.context)
-  reply.bulk('object')
-  reply.bulk(entry.object)
-  reply.bulk('username')
-  reply.bulk(entry.username)
+  writeField(reply, 'count', entry.count)
+  writeField(reply, 'reason', entry.reason)
+  writeField(reply, 'context', entry.context)
+  writeField(reply, 'object', entry.object)
+  writeField(reply, 'username', entry.username)
   reply.bulk('age-seconds')
   reply.double(Math.max(0, nowMs - entry.updatedMs) / 1000)
-  reply.bulk('client-info')
-  reply.bulk(entry.clientInfo)
-  reply.bulk('entry-id')
-  reply.integer(entry.entryId)
-  reply.bulk('timestamp-created')
-  reply.integer(entry.createdMs)
-  reply.bulk('timestamp-last-updated')
-  reply.integer(entry.updatedMs)
+  writeField(reply, 'client-info', entry.clientInfo)
+  writeField(reply, 'entry-id', entry.entryId)
+  writeField(reply, 'timestamp-created', entry.createdMs)
+  writeField(reply, 'timestamp-last-updated', entry.updatedMs)
 }
 
 function fileCommand(action: 'save' | 'load'): Handler {
@@ -194,11 +183,6 @@ function fileCommand(action: 'save' | 'load'): Handler {
     if (error === undefined) reply.ok()
     else reply.error(`ERR ${error}`)
   }
-}
-
-function writeBulks(reply: ReplyWriter, values: readonly string[]): void {
-  reply.array(values.length)
-  for (const value of values) reply.bulk(value)
 }
 
 const OPEN = {

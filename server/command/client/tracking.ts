@@ -3,6 +3,7 @@ import type { Tracking } from '../../client/tracking.ts'
 import type { Request } from '../../resp/request.ts'
 import type { CommandContext, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
+import { writeBulks, writeField } from '../replies.ts'
 import { parseInteger } from '../arguments.ts'
 
 /** Options of CLIENT TRACKING ON|OFF. */
@@ -157,11 +158,9 @@ export function trackingInfo({ client, reply, server }: CommandContext): void {
   reply.bulk('flags')
   reply.set(flags.length)
   for (const flag of flags) reply.bulk(flag)
-  reply.bulk('redirect')
-  reply.integer(state?.redirect ?? -1)
+  writeField(reply, 'redirect', state?.redirect ?? -1)
   reply.bulk('prefixes')
-  reply.array(state?.prefixes.length ?? 0)
-  for (const prefix of state?.prefixes ?? []) reply.bulk(prefix)
+  writeBulks(reply, state?.prefixes ?? [])
 }
 
 function flagWords(client: Client, state: Tracking): string[] {

@@ -1,17 +1,18 @@
 import { SLOT_COUNT } from '../../../shared/key-slot.ts'
 import type { Client } from '../../client/client.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
+import { writeFields } from '../replies.ts'
 
-/** Where a client finds this node. */
+/** The address of this node as one client sees it. */
 export interface NodeAddress {
   readonly ip: string
   readonly port: number
   readonly isTls: boolean
-  /** Nobody listens there: there is no other node. */
+  /** Port of the cluster bus. Nobody listens on it, since there is no other node. */
   readonly busPort: number
   /** Empty if there is none. */
   readonly hostname: string
-  /** What `cluster-preferred-endpoint-type` makes of it; null: "the host that you reached me by". */
+  /** Chosen by `cluster-preferred-endpoint-type`; null means the host that the client has reached. */
   readonly endpoint: string | null
 }
 
@@ -40,11 +41,7 @@ export function writeSlots(reply: ReplyWriter, view: ClusterView, client: Client
   else reply.bulk(endpoint)
   reply.integer(port)
   reply.bulk(view.nodeId)
-  reply.map(metadata.length)
-  for (const [name, value] of metadata) {
-    reply.bulk(name)
-    reply.bulk(value)
-  }
+  writeFields(reply, metadata)
 }
 
 /** CLUSTER SHARDS. */
@@ -68,12 +65,7 @@ export function writeShards(reply: ReplyWriter, view: ClusterView, client: Clien
   reply.integer(LAST_SLOT)
   reply.bulk('nodes')
   reply.array(1)
-  reply.map(fields.length)
-  for (const [name, value] of fields) {
-    reply.bulk(name)
-    if (typeof value === 'number') reply.integer(value)
-    else reply.bulk(value)
-  }
+  writeFields(reply, fields)
 }
 
 /** The one line of CLUSTER NODES. */

@@ -177,7 +177,7 @@ function reset({ reply, server }: CommandContext, request: Request): void {
   reply.integer(server.latency.reset(textsFrom(request, 2)))
 }
 
-/** LATENCY HISTOGRAM [command ...]: a container stands for all its subcommands. */
+/** LATENCY HISTOGRAM [command ...]: a container includes all its subcommands. */
 function histogram({ reply, server }: CommandContext, request: Request): void {
   const commands = [...wantedCommands(server, request)].filter(hasHistogram)
   reply.map(commands.length)

@@ -5,6 +5,7 @@ import { parseInteger } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { subcommandArity } from '../error-texts.ts'
+import { writeBulks } from '../replies.ts'
 import type { CommandData } from '../spec.ts'
 import type { Command } from '../table.ts'
 
@@ -110,8 +111,7 @@ function get({ reply, server }: CommandContext, request: Request): void {
     reply.integer(id)
     reply.integer(atSeconds)
     reply.integer(microseconds)
-    reply.array(args.length)
-    for (const arg of args) reply.bulk(arg)
+    writeBulks(reply, args)
     reply.bulk(address)
     reply.bulk(clientName)
   }

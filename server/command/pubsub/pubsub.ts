@@ -1,14 +1,14 @@
 import { compileGlob } from '../../../shared/glob.ts'
 import type { Payload } from '../../delivery/payload.ts'
 import type { PublishSpace } from '../../pubsub/registry.ts'
-import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { subcommandArity } from '../error-texts.ts'
 import { CONTAINER, helpOf } from '../container.ts'
+import { writeBulks } from '../replies.ts'
 import type { CommandData, CommandRecord, Handler } from '../spec.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 
-/** PUBLISH's message: its bytes lie in the request, and become a buffer only where one has to be kept. */
+/** The message of PUBLISH. Its bytes lie in the request; a buffer is made only if one has to be kept. */
 class RequestPayload implements Payload {
   readonly length: number
   readonly #request: Request
@@ -63,11 +63,6 @@ function numSub(space: PublishSpace): Handler {
       reply.integer(server.registry.countOf(space, name))
     }
   }
-}
-
-function writeBulks(reply: ReplyWriter, values: readonly string[]): void {
-  reply.array(values.length)
-  for (const value of values) reply.bulk(value)
 }
 
 const PUBLISHER = {

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.ts'
 import { inSlices } from '../slices.ts'
 import type { Handler } from '../spec.ts'
 
-/** The words of the confirmations, by space. */
+/** Words of the confirmations, by space. */
 const WORDS = {
   channel: { subscribe: 'subscribe', unsubscribe: 'unsubscribe' },
   pattern: { subscribe: 'psubscribe', unsubscribe: 'punsubscribe' },
@@ -27,7 +27,7 @@ function confirm(context: CommandContext, word: string, name: string | null, spa
   reply.integer(confirmedCount(client, space))
 }
 
-/** Why a client may not have these subscriptions, by the limits of its transport; the whole command fails. */
+/** The error line if these subscriptions exceed the limits of the transport; the whole command fails. */
 function limitError(client: Client, space: Space, request: Request): string | undefined {
   const { limits, subscriptions } = client
   const names = request.count - 1
@@ -53,7 +53,7 @@ function limitError(client: Client, space: Space, request: Request): string | un
   return `ERR at most ${limits.maxSubscriptions} subscriptions are allowed on this connection`
 }
 
-/** SUBSCRIBE and its like: all names, or none where one is refused. One confirmation for each. */
+/** SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE: all names or, if one is refused, none. Each is confirmed. */
 export function subscribe(space: Space): Handler {
   const word = WORDS[space].subscribe
   return (context, request) => {
@@ -91,7 +91,7 @@ export function subscribe(space: Space): Handler {
   }
 }
 
-/** UNSUBSCRIBE and its like: the names given, or all. One confirmation for each, or one without a name. */
+/** UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE: the names given, or all. Each is confirmed; none at all, by null. */
 export function unsubscribe(space: Space): Handler {
   const word = WORDS[space].unsubscribe
   return (context, request) => {

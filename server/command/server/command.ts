@@ -6,6 +6,7 @@ import { InnerRequest } from '../arguments.ts'
 import { helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
+import { writeBulks } from '../replies.ts'
 import { FLAGS, type CommandData, type Handler } from '../spec.ts'
 import type { Command } from '../table.ts'
 
@@ -139,9 +140,8 @@ const list: Handler = ({ reply, server }, request) => {
     return
   }
   const names: string[] = []
-  for (const command of server.table.all()) if (wanted(command)) names.push(command.spec.name)
-  reply.array(names.length)
-  for (const name of names) reply.bulk(name)
+  for (const each of server.table.all()) if (wanted(each)) names.push(each.spec.name)
+  writeBulks(reply, names)
 }
 
 function commandFilter(by: string, value: string): ((command: Command) => boolean) | undefined {

@@ -3,15 +3,11 @@ import { textsFrom } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
+import { writeFields } from '../replies.ts'
 import type { CommandData } from '../spec.ts'
 
 function get({ reply, server }: CommandContext, request: Request): void {
-  const pairs = server.config.get(textsFrom(request, 2))
-  reply.map(pairs.length)
-  for (const [name, value] of pairs) {
-    reply.bulk(name)
-    reply.bulk(value)
-  }
+  writeFields(reply, server.config.get(textsFrom(request, 2)))
 }
 
 function set({ reply, server }: CommandContext, request: Request): void {

@@ -2,13 +2,13 @@ import type { ClientTable } from '../../client/clients.ts'
 import type { Clock, Timer } from '../../clock.ts'
 import type { Counters } from '../counters.ts'
 
-/** How often the load is looked at, in ms: one pass over all clients. */
+/** Interval of the samples, in ms. Each is one pass over all clients. */
 const SAMPLE_MS = 1_000
 
-/** Samples that a rate is the mean of, and that a recent maximum is the highest of. */
+/** Number of samples from which rates and recent maxima are computed. */
 const KEPT_SAMPLES = 8
 
-/** What was so far, at one moment. */
+/** Totals at one moment. */
 interface Sample {
   readonly atMs: number
   readonly commands: number
@@ -27,10 +27,10 @@ export class LoadSampler {
   readonly #onSample: () => void
   readonly #samples: Sample[] = []
   #timer: Timer | undefined
-  /** What the clients that are connected had been sent at the last CONFIG RESETSTAT. */
+  /** Sent at the last CONFIG RESETSTAT to the clients that were connected then. */
   #sentBefore = { bytes: 0, writes: 0 }
 
-  /** @param onSample Is called at each look: for others that sample. */
+  /** @param onSample Called with each sample, for others that sample. */
   constructor(
     clock: Clock,
     clients: ClientTable,

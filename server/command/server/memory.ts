@@ -4,6 +4,7 @@ import { parseInteger } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext, MemoryFacts, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
+import { writeField } from '../replies.ts'
 import type { CommandData } from '../spec.ts'
 
 /** Memory of the process and what it is used for, in bytes. */
@@ -68,16 +69,12 @@ function stats({ reply, server }: CommandContext): void {
     ['fragmentation', used === 0 ? 0 : rss / used],
   ]
   reply.map(integers.length + doubles.length + 1)
-  for (const [name, value] of integers) {
-    reply.bulk(name)
-    reply.integer(value)
-  }
+  for (const [name, value] of integers) writeField(reply, name, value)
   for (const [name, value] of doubles) {
     reply.bulk(name)
     reply.double(value)
   }
-  reply.bulk('fragmentation.bytes')
-  reply.integer(rss - used)
+  writeField(reply, 'fragmentation.bytes', rss - used)
 }
 
 function mallocStats({ reply, server }: CommandContext): void {

@@ -6,12 +6,13 @@ import { parseInteger, textsFrom } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
+import { writeBulks, writeField, writeFields } from '../replies.ts'
 import type { CommandData } from '../spec.ts'
 
-/** Entries that AUDIT answers without COUNT, as ACL LOG does. */
+/** Number of entries that AUDIT answers without COUNT, as ACL LOG does. */
 const AUDIT_ENTRIES = 10
 
-/** RESPCAST PATTERNS: each pattern that is subscribed to, and by how many. */
+/** RESPCAST PATTERNS: each pattern with the number of its subscribers. */
 function patterns({ reply, server }: CommandContext): void {
   reply.map(server.registry.patternCount)
   for (const { name, size } of server.registry.patterns()) {
@@ -20,7 +21,7 @@ function patterns({ reply, server }: CommandContext): void {
   }
 }
 
-/** RESPCAST SUBSCRIPTIONS <client-id>: what one client is subscribed to, each with the user who made it. */
+/** RESPCAST SUBSCRIPTIONS <client-id>: the subscriptions of one client, each with the user who made it. */
 function subscriptions({ reply, server }: CommandContext, request: Request): void {
   const id = parseInteger(request.text(2))
   if (id === undefined) {
@@ -41,11 +42,7 @@ function subscriptions({ reply, server }: CommandContext, request: Request): voi
   for (const [title, space] of spaces) {
     const names = client.subscriptions.names(space)
     reply.bulk(title)
-    reply.map(names.size)
-    for (const [name, owner] of names) {
-      reply.bulk(name)
-      reply.bulk(owner)
-    }
+    writeFields(reply, [...names])
   }
 }
 
@@ -107,11 +104,9 @@ function check({ reply, server }: CommandContext, request: Request): void {
     return
   }
   reply.map(2)
-  reply.bulk('rules')
-  reply.bulk(checked.rules)
+  writeField(reply, 'rules', checked.rules)
   reply.bulk('warnings')
-  reply.array(checked.warnings.length)
-  for (const warning of checked.warnings) reply.bulk(warning)
+  writeBulks(reply, checked.warnings)
 }
 
 const ADMIN = {

@@ -7,6 +7,7 @@ import { ArgumentList } from '../../resp/request.ts'
 import { InnerRequest, parseInteger } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
 import { arityError, subcommandArity } from '../error-texts.ts'
+import { writeField } from '../replies.ts'
 import type { Completion } from '../spec.ts'
 
 /** TOKEN EXPLAIN <jwt> | CLIENT <id> [<command> <arg>...]. */
@@ -79,12 +80,8 @@ function questionAt(
 
 function writeExplanation(reply: ReplyWriter, explanation: Explanation): void {
   reply.map(EXPLANATION_FIELDS.length + 1)
-  reply.bulk('allowed')
-  reply.integer(explanation.allowed ? 1 : 0)
+  writeField(reply, 'allowed', explanation.allowed ? 1 : 0)
   for (const field of EXPLANATION_FIELDS) {
-    const value = explanation[field]
-    reply.bulk(field)
-    if (value === undefined) reply.null()
-    else reply.bulk(value)
+    writeField(reply, field, explanation[field])
   }
 }

@@ -11,10 +11,11 @@ import { parseInteger, textsFrom } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER } from '../error-texts.ts'
+import { writeFields } from '../replies.ts'
 import type { CommandData, Completion } from '../spec.ts'
 import { explain, isAboutClient, why } from './explain.ts'
 
-/** Sessions that a dry run shows. */
+/** Number of sessions that a dry run shows. */
 const SAMPLE_SIZE = 10
 
 const NOT_DURABLE = 'MISCONF revocation is in force but not durable'
@@ -83,30 +84,23 @@ function revocations({ reply, server }: CommandContext): void {
 function writeRecord(reply: ReplyWriter, record: Revocation): void {
   const { scope, only, message } = record
   const issuer = record.kind === 'issuer' ? issuerLabel(record.target) : record.issuer
-  const more: (readonly [string, string])[] = []
-  if (scope) more.push(['for', `${scope.kind} ${scope.name}`])
-  if (only) more.push(['only', only])
-  if (message !== '') more.push(['message', utf8Bytes(message)])
-  reply.map(11 + more.length)
-  writeField(reply, 'id', record.id)
-  writeField(reply, 'kind', record.kind)
-  writeField(reply, 'target', record.target)
-  writeField(reply, 'issuer', issuer)
-  writeField(reply, 'before', record.beforeMs)
-  writeField(reply, 'hard', record.hard ? 1 : 0)
-  writeField(reply, 'expires', record.expiresAtMs)
-  writeField(reply, 'by', record.by)
-  writeField(reply, 'at', record.atMs)
-  writeField(reply, 'reason', utf8Bytes(record.reason))
-  writeField(reply, 'hit', record.hit)
-  for (const [name, value] of more) writeField(reply, name, value)
-}
-
-function writeField(reply: ReplyWriter, name: string, value: string | number | undefined): void {
-  reply.bulk(name)
-  if (value === undefined) reply.null()
-  else if (typeof value === 'number') reply.integer(value)
-  else reply.bulk(value)
+  const fields: [string, string | number | undefined][] = [
+    ['id', record.id],
+    ['kind', record.kind],
+    ['target', record.target],
+    ['issuer', issuer],
+    ['before', record.beforeMs],
+    ['hard', record.hard ? 1 : 0],
+    ['expires', record.expiresAtMs],
+    ['by', record.by],
+    ['at', record.atMs],
+    ['reason', utf8Bytes(record.reason)],
+    ['hit', record.hit],
+  ]
+  if (scope) fields.push(['for', `${scope.kind} ${scope.name}`])
+  if (only) fields.push(['only', only])
+  if (message !== '') fields.push(['message', utf8Bytes(message)])
+  writeFields(reply, fields)
 }
 
 function utf8Bytes(text: string): string {
