@@ -267,25 +267,3 @@ describe('ECHO and QUIT', () => {
     expect(client.sink.ends).toEqual([undefined])
   })
 })
-
-describe('CLIENT', () => {
-  test('SETNAME takes printable names and shows them', () => {
-    const client = new TestCore().connect()
-    expect(client.send('CLIENT', 'GETNAME')).toBe('$-1\r\n')
-    expect(client.send('CLIENT', 'SETNAME', 'a!~')).toBe('+OK\r\n')
-    expect(client.send('CLIENT', 'GETNAME')).toBe('$3\r\na!~\r\n')
-    for (const name of ['a b', 'a\n', '\x7f', '\xe9']) {
-      expect(client.send('CLIENT', 'SETNAME', name)).toMatch(/^-ERR Client names cannot contain/)
-    }
-    expect(client.send('CLIENT', 'SETNAME', '')).toBe('+OK\r\n')
-    expect(client.send('CLIENT', 'GETNAME')).toBe('$-1\r\n')
-  })
-
-  test('SETINFO names the attribute as it was typed', () => {
-    const client = new TestCore().connect()
-    expect(client.send('CLIENT', 'SETINFO', 'Lib-Name', 'a b')).toBe(
-      '-ERR Lib-Name cannot contain spaces, newlines or special characters.\r\n',
-    )
-    expect(client.send('CLIENT', 'SETINFO', 'foo', 'x')).toBe("-ERR Unrecognized option 'foo'\r\n")
-  })
-})

@@ -1,35 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { infoText } from '../../../../server/command/server/info.ts'
-import { TestCore } from '../../../support/test-core.ts'
-
-/** The names of the sections in a text of INFO. */
-function sections(text: string): string[] {
-  return [...text.matchAll(/^# (\w+)\r$/gm)].map((match) => match[1] as string)
-}
+import { command, TestCore } from '../../../support/test-core.ts'
 
 function field(server: TestCore, name: string): string | undefined {
   const text = infoText(server, ['everything'])
   return new RegExp(`^${name}:(.*)\\r$`, 'm').exec(text)?.[1]
 }
 
-describe('INFO', () => {
-  test('shows the usual sections in Redis order, and others when asked', () => {
-    const services = new TestCore()
-    const usual =
-      'Server Clients Memory Persistence Threads Stats Replication CPU Modules Errorstats Cluster Keyspace Keysizes'.split(
-        ' ',
-      )
-    expect(sections(infoText(services, []))).toEqual(usual)
-    expect(sections(infoText(services, ['default']))).toEqual(usual)
-    expect(sections(infoText(services, ['all']))).toContain('Commandstats')
-    expect(sections(infoText(services, ['everything']))).toContain('Commandstats')
-    expect(sections(infoText(services, ['commandstats', 'stats']))).toEqual([
-      'Stats',
-      'Commandstats',
-    ])
-    expect(infoText(services, ['nonsense'])).toBe('')
-  })
+function fields(server: TestCore, section: string): Map<string, string> {
+  const lines = infoText(server, [section]).split('\r\n')
+  return new Map(lines.map((line) => line.split(':', 2) as [string, string]))
+}
 
+describe('INFO', () => {
   test('separates sections by an empty line', () => {
     const services = new TestCore()
     expect(infoText(services, ['modules', 'keyspace', 'cluster'])).toBe(
@@ -85,4 +68,58 @@ describe('INFO', () => {
     const client = new TestCore().connect({ protocol: 3 })
     expect(client.send('INFO', 'Cluster')).toBe('=34\r\ntxt:# Cluster\r\ncluster_enabled:0\r\n\r\n')
   })
+})
+
+describe('INFO counts', () => {
+  test('writes and bytes sent, and from zero again after CONFIG RESETSTAT', () => {
+    const server = new TestCore()
+    const client = server.connect()
+    client.send('PING')
+    client.send('PING')
+    let stats = fields(server, 'stats')
+    expect(stats.get('total_writes_processed')).toBe('2')
+    expect(stats.get('total_net_output_bytes')).toBe('14')
+    client.write(command('CONFIG', 'RESETSTAT'))
+    stats = fields(server, 'stats')
+    // The reply to RESETSTAT is the first that counts.
+    expect(stats.get('total_writes_processed')).toBe('1')
+    expect(stats.get('total_net_output_bytes')).toBe('5')
+    client.send('PING')
+    stats = fields(server, 'stats')
+    expect(stats.get('total_writes_processed')).toBe('2')
+    expect(stats.get('total_net_output_bytes')).toBe('12')
+    expect(fields(server, 'threads').get('io_thread_0')).toBe('clients=1,reads=1,writes=2')
+  })
+
+  test('the memory of clients', () => {
+    const server = new TestCore()
+    server.connect()
+    server.connect()
+    const memory = fields(server, 'memory')
+    expect(memory.get('mem_clients_normal')).toBe('8192')
+    expect(memory.get('used_memory')).toBe('3000')
+    expect(memory.get('used_memory_human')).toBe('2.93K')
+    expect(memory.get('used_memory_peak_perc')).toBe('75.00%')
+  })
+})
+
+test('INFO shows the sections of Redis 8.0 in its order', () => {
+  const services = new TestCore()
+  const sections = (...wanted: string[]): string[] =>
+    [...infoText(services, wanted).matchAll(/^# (.*)\r$/gm)].map(([, name = '']) => name)
+  const before = ['Server', 'Clients', 'Memory', 'Persistence', 'Threads', 'Stats', 'Replication']
+  expect(sections()).toEqual([
+    ...[...before, 'CPU', 'Modules', 'Errorstats', 'Cluster', 'Keyspace', 'Keysizes'],
+  ])
+  expect(sections('default')).toEqual(sections())
+  expect(sections('default', 'commandstats')).toHaveLength(14)
+  expect(sections('commandstats', 'stats')).toEqual(['Stats', 'Commandstats'])
+  expect(infoText(services, ['nonsense'])).toBe('')
+  for (const word of ['all', 'everything']) {
+    expect(sections(word)).toEqual([
+      ...[...before, 'CPU', 'Modules', 'Commandstats', 'Errorstats', 'Latencystats'],
+      ...['Cluster', 'Keyspace', 'Keysizes'],
+    ])
+  }
+  expect(sections('keyspace', 'server', 'nonsense')).toEqual(['Server', 'Keyspace'])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestCore, type TestClient } from '../../support/test-core.ts'
+import { command, TestCore, type TestClient } from '../../../support/test-core.ts'
 
 const MESSAGE = '>3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n'
 
@@ -121,5 +121,27 @@ describe('CLIENT REPLY', () => {
     const { client } = resp3()
     expect(client.send('CLIENT', 'REPLY', 'BAD')).toBe('-ERR syntax error\r\n')
     expect(client.send('client', 'reply', 'on')).toBe('+OK\r\n')
+  })
+})
+
+describe('CLIENT', () => {
+  test('SETNAME takes printable names and shows them', () => {
+    const client = new TestCore().connect()
+    expect(client.send('CLIENT', 'GETNAME')).toBe('$-1\r\n')
+    expect(client.send('CLIENT', 'SETNAME', 'a!~')).toBe('+OK\r\n')
+    expect(client.send('CLIENT', 'GETNAME')).toBe('$3\r\na!~\r\n')
+    for (const name of ['a b', 'a\n', '\x7f', '\xe9']) {
+      expect(client.send('CLIENT', 'SETNAME', name)).toMatch(/^-ERR Client names cannot contain/)
+    }
+    expect(client.send('CLIENT', 'SETNAME', '')).toBe('+OK\r\n')
+    expect(client.send('CLIENT', 'GETNAME')).toBe('$-1\r\n')
+  })
+
+  test('SETINFO names the attribute as it was typed', () => {
+    const client = new TestCore().connect()
+    expect(client.send('CLIENT', 'SETINFO', 'Lib-Name', 'a b')).toBe(
+      '-ERR Lib-Name cannot contain spaces, newlines or special characters.\r\n',
+    )
+    expect(client.send('CLIENT', 'SETINFO', 'foo', 'x')).toBe("-ERR Unrecognized option 'foo'\r\n")
   })
 })
