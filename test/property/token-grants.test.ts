@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { authorize } from '../../server/acl/authorize.ts'
 import { ArgumentList } from '../../server/resp/request.ts'
-import { readClaims } from '../../server/token/verify/claims.ts'
+import { readGrants, type ClaimedGrant } from '../../server/token/verify/claims.ts'
 import { GrantCompiler, isDenied } from '../../server/token/grant/grants.ts'
 import type { CompiledGrant } from '../../server/token/grant/grants.ts'
 import {
@@ -144,7 +144,9 @@ function isWellFormed(claims: Readonly<Record<string, unknown>>): boolean {
 
 const strings = (value: unknown): string[] => (value === undefined ? [] : (value as string[]))
 
-const verified = (claimed: ReturnType<typeof readClaims>, body: object, sub = '42') => ({
+const RESPCAST = { claim: 'respcast', format: { kind: 'respcast' } } as const
+
+const verified = (claimed: ClaimedGrant, body: object, sub = '42') => ({
   issuer: testIssuer(),
   sub,
   jti: undefined,
@@ -175,7 +177,7 @@ describe('R32: no channel outside the intended set becomes reachable', () => {
         const body = { respcast: claims }
         let claimed
         try {
-          claimed = readClaims(body, 'respcast')
+          claimed = readGrants(body, RESPCAST)
         } catch (error) {
           expect(error).toBeInstanceOf(TokenFault)
           expect(isWellFormed(claims)).toBe(false)
@@ -234,7 +236,7 @@ describe('R32: no channel outside the intended set becomes reachable', () => {
         fc.pre(sub !== '')
         const grants = compiler(`+subscribe &${text}`)
         const whole = { ...claims, respcast: { roles: ['r'] } }
-        const grant = grants.compile(verified(readClaims(whole, 'respcast'), whole, sub))
+        const grant = grants.compile(verified(readGrants(whole, RESPCAST), whole, sub))
         const isFit = (one: unknown): one is string =>
           typeof one === 'string' && one !== '' && !one.includes(':')
         const subs = text.includes('{sub}') ? [sub].filter(isFit) : ['']
