@@ -254,7 +254,7 @@ export class Core implements Services {
    */
   async start({ readOnly = false } = {}): Promise<void> {
     await this.#openRevocations(readOnly)
-    await this.authenticator.start()
+    await this.authenticator.issuers.start()
     this.guard.start()
     this.eviction.start()
     this.load.start()

@@ -206,7 +206,7 @@ export class TokenExplainer {
 
   #refused(token: string, { code, detail }: TokenRefusal): Explanation {
     const iss = claimedIssuer(token)
-    const issuer = iss === undefined ? undefined : this.#parts.authenticator.issuerOf(iss)
+    const issuer = iss === undefined ? undefined : this.#parts.authenticator.issuers.ofName(iss)
     // The settings do not tell the issuer that a stranger names.
     const stranger = iss !== undefined && issuer === undefined ? `: ${toByteString(iss)}` : ''
     return {

@@ -4,7 +4,7 @@ import type { PubsubDefault } from '../../acl/rules.ts'
 import type { ChannelRule, Selector, User } from '../../acl/user.ts'
 import type { ClaimedGrant } from '../verify/claims.ts'
 import { ContentPool } from './content-pool.ts'
-import { issuerName, mayNameRole, tokenUserName } from '../verify/issuer.ts'
+import { issuerName, mayNameRole, sessionKeyId, tokenUserName } from '../verify/issuer.ts'
 import type { PlaceholderValues } from './placeholders.ts'
 import { TokenFault } from '../verify/refusal.ts'
 import { PatternBudget, RoleSelectors } from './role-selectors.ts'
@@ -65,11 +65,6 @@ export interface SourcedSelector {
   readonly source: 'role' | 'claim' | 'default'
   /** Without `role:`. */
   readonly role: string | undefined
-}
-
-/** The id under which a session's key is known: one key that two issuers share is two keys. */
-export function sessionKeyId(alias: string | undefined, keyId: string): string {
-  return alias === undefined ? keyId : `${alias}:${keyId}`
 }
 
 /** Tells whether the `deny` list of a grant takes a channel away, whatever allows it. */

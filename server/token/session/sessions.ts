@@ -239,7 +239,7 @@ export class TokenSessions {
     this.#wheel.stop()
     void this.revocations.close()
     void this.#parts.audit?.close()
-    this.#parts.authenticator.stop()
+    this.#parts.authenticator.issuers.stop()
   }
 
   #roleChanged(role: string): void {
@@ -274,7 +274,7 @@ export class TokenSessions {
   /** The sessions that a stored user bounds: those of its own name, and those of the issuers whose ceiling it is. */
   #boundBy(name: string): readonly Client[] {
     const own = [...this.#parts.clients.ofUser(name)]
-    if (!this.#parts.authenticator.isCeiling(name)) return own
+    if (!this.#parts.authenticator.issuers.isCeiling(name)) return own
     const sessions = [...this.#sessions].filter(([, { grant }]) => grant.issuerCeiling === name)
     return [...own, ...sessions.map(([client]) => client)]
   }

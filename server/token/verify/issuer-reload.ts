@@ -24,7 +24,7 @@ export interface IssuerReloadParts {
 export function reloadIssuers({ config, log, authenticator, sessions }: IssuerReloadParts): void {
   let candidate: PreparedIssuers | undefined
   const discard = (): void => {
-    if (candidate !== undefined) authenticator.discard(candidate)
+    if (candidate !== undefined) authenticator.issuers.discard(candidate)
     candidate = undefined
   }
 
@@ -33,7 +33,7 @@ export function reloadIssuers({ config, log, authenticator, sessions }: IssuerRe
     discard()
     if (!isTouched(config, settings)) return undefined
     try {
-      candidate = authenticator.prepare(configuredIssuers(settings))
+      candidate = authenticator.issuers.prepare(configuredIssuers(settings))
       return undefined
     } catch (error) {
       if (error instanceof RespcastError) return error.message
@@ -42,7 +42,7 @@ export function reloadIssuers({ config, log, authenticator, sessions }: IssuerRe
   })
   config.afterChange(ISSUER_DIRECTIVES, () => {
     if (candidate === undefined) return
-    const aliases = authenticator.replaceIssuers(candidate)
+    const aliases = authenticator.issuers.replace(candidate)
     candidate = undefined
     const before = sessions.size
     sessions.issuersChanged(({ issuerAlias }) => aliases.has(issuerAlias))

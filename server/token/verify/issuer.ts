@@ -1,6 +1,6 @@
 import { compileGlob } from '../../../shared/glob.ts'
 import type { Glob } from '../../../shared/glob.ts'
-import { KEY_PAIR_ALGORITHMS, SECRET_ALGORITHMS } from './algorithms.ts'
+import { KEY_PAIR_ALGORITHMS, SECRET_ALGORITHMS } from './keys.ts'
 import { toByteString } from '../text.ts'
 
 /** The shortest secret accepted, in bytes. */
@@ -91,6 +91,11 @@ export function mayNameRole({ roles }: Issuer, role: string): boolean {
   let globs = roleGlobs.get(roles)
   if (globs === undefined) roleGlobs.set(roles, (globs = roles.map((glob) => compileGlob(glob))))
   return globs.some((glob) => glob.matches(role))
+}
+
+/** The id under which a session's key is known: one key that two issuers share is two keys. */
+export function sessionKeyId(alias: string | undefined, keyId: string): string {
+  return alias === undefined ? keyId : `${alias}:${keyId}`
 }
 
 /** The byte string of an issuer's `iss`. */

@@ -1,23 +1,32 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { User } from '../../acl/user.ts'
 import type { Clock } from '../../clock.ts'
 import { RespcastError } from '../../errors.ts'
-import type { CacheTimes } from './cached-key-set.ts'
-import { issuerProblems } from './issuer.ts'
+import { issuerProblems, sessionKeyId } from './issuer.ts'
 import type { Issuer, KeySource } from './issuer.ts'
+import type { CacheTimes } from './jwks-cache.ts'
 import type { Fetch } from './key-fetch.ts'
+import { createKeySet } from './key-set.ts'
 import type { KeySet } from './key-set.ts'
-import { createKeySet } from './key-sets.ts'
 import type { TrustedIssuer } from './verify.ts'
 
-/** What {@link TrustedIssuers} are built with. */
-export interface TrustedIssuerParts {
-  readonly clock: Clock
-  readonly fetch: Fetch
-  readonly cacheTimes?: CacheTimes
+/** Receives the changes of keys, for the log and for the sessions that they admitted. */
+export interface IssuerEvents {
   /** Keys of an issuer could not be loaded; the detail is a clause for the log. */
-  readonly keysFailed: (issuer: Issuer, detail: string) => void
-  /** Keys of an issuer are no longer in its set. */
-  readonly keysRemoved: (issuer: Issuer, keyIds: readonly string[]) => void
+  keysFailed?(issuer: Issuer, detail: string): void
+  /** Keys of an issuer are no longer trusted: sessions whose `keyId` is among them are to end. */
+  keysRemoved?(issuer: Issuer, keyIds: readonly string[]): void
+}
+
+/** The parts of the server that issuers need. */
+export interface IssuerParts {
+  readonly clock: Clock
+  /** The global `fetch`, or a double. */
+  readonly fetch: Fetch
+  /** Finds a stored user (byte string): a ceiling. */
+  readonly findUser: (userName: string) => User | undefined
+  readonly events?: IssuerEvents
+  readonly cacheTimes?: CacheTimes
 }
 
 /** Issuers that were found good, with their keys, and are not in force yet. */
@@ -25,12 +34,17 @@ export type PreparedIssuers = readonly TrustedIssuer[]
 
 /** The issuers in force, by `iss` and by alias, each with its keys. */
 export class TrustedIssuers {
-  readonly #parts: TrustedIssuerParts
+  readonly #parts: IssuerParts
   #byIss: ReadonlyMap<string, TrustedIssuer> = new Map()
   #byAlias: ReadonlyMap<string | undefined, TrustedIssuer> = new Map()
 
-  constructor(parts: TrustedIssuerParts) {
+  /**
+   * @param issuers Issuers to begin with; none turns tokens off. Call {@link start} before the first token comes.
+   * @throws RespcastError `ERR_CONFIG` that names every problem of the issuers, or of a file with a secret or a PEM key.
+   */
+  constructor(issuers: readonly Issuer[], parts: IssuerParts) {
     this.#parts = parts
+    this.replace(this.#prepare(issuers, false))
   }
 
   /** By the exact `iss`. Another map after each {@link replace}. */
@@ -43,34 +57,53 @@ export class TrustedIssuers {
     return this.#byAlias.get(alias)
   }
 
-  /**
-   * Checks issuers and makes their key sets ready; nothing that is in force changes. An issuer whose keys come from where they
-   * came from keeps its key set, unless it is read from a file: the file may have changed.
-   *
-   * @param atOnce Also key sets in files are read now. Otherwise {@link start} reads them.
-   * @throws RespcastError `ERR_CONFIG` that names every problem of the issuers, or of the first key file that cannot be used.
-   */
-  prepare(issuers: readonly Issuer[], atOnce: boolean): PreparedIssuers {
-    const problems = issuerProblems(issuers)
-    if (problems.length > 0) throw new RespcastError('ERR_CONFIG', problems.join('; '))
-    const prepared: TrustedIssuer[] = []
-    try {
-      for (const issuer of issuers) prepared.push(this.#prepareOne(issuer, atOnce))
-    } catch (error) {
-      this.discard(prepared)
-      throw error
-    }
-    return prepared
+  /** The issuer of an exact `iss`. */
+  ofName(iss: string): Issuer | undefined {
+    return this.#byIss.get(iss)?.issuer
   }
 
-  /** Gives up issuers that were prepared, and will not be put in force. */
+  /** Reports whether a stored user bounds what some issuer grants. */
+  isCeiling(userName: string): boolean {
+    for (const { issuer } of this.#byIss.values()) if (issuer.ceiling === userName) return true
+    return false
+  }
+
+  /**
+   * Loads the keys of all issuers. A URL that fails does not keep the server from starting.
+   *
+   * @throws RespcastError `ERR_CONFIG` if a key file cannot be used, or the ceiling of an issuer is no stored user.
+   */
+  async start(): Promise<void> {
+    const all = [...this.#byIss.values()]
+    this.#checkCeilings(all.map(({ issuer }) => issuer))
+    await Promise.all(all.map(({ keys }) => keys.start()))
+  }
+
+  /** Ends background work. Tokens can still be verified with the keys at hand. */
+  stop(): void {
+    for (const { keys } of this.#byIss.values()) keys.stop()
+  }
+
+  /**
+   * Prepares issuers to take the place of those in force, which stay as they are. Key files are read here; URLs are fetched in
+   * the background. An issuer whose key source has not changed keeps its key set, unless it is read from a file: the file may
+   * have changed.
+   *
+   * @throws RespcastError `ERR_CONFIG` that names every problem of the issuers, or of the first key file that cannot be used.
+   */
+  prepare(issuers: readonly Issuer[]): PreparedIssuers {
+    this.#checkCeilings(issuers)
+    return this.#prepare(issuers, true)
+  }
+
+  /** Releases issuers that were prepared and will not be put in force. */
   discard(prepared: PreparedIssuers): void {
     const used = new Set([...this.#byIss.values()].map(({ keys }) => keys))
     for (const { keys } of prepared) if (!used.has(keys)) keys.stop()
   }
 
   /**
-   * Puts issuers in force. Those that came before verify nothing any more.
+   * Puts issuers in force. Those that came before verify nothing any more. The caller re-evaluates the live sessions.
    *
    * @returns The aliases of those that are new, gone, or have other settings or keys.
    */
@@ -92,14 +125,27 @@ export class TrustedIssuers {
     return aliases
   }
 
-  /** Gets the keys of all issuers, see {@link KeySet.start}. */
-  async start(): Promise<void> {
-    await Promise.all([...this.#byIss.values()].map(({ keys }) => keys.start()))
+  #prepare(issuers: readonly Issuer[], atOnce: boolean): PreparedIssuers {
+    const problems = issuerProblems(issuers)
+    if (problems.length > 0) throw new RespcastError('ERR_CONFIG', problems.join('; '))
+    const prepared: TrustedIssuer[] = []
+    try {
+      for (const issuer of issuers) prepared.push(this.#prepareOne(issuer, atOnce))
+    } catch (error) {
+      this.discard(prepared)
+      throw error
+    }
+    return prepared
   }
 
-  /** Ends background work; tokens can still be verified with the keys at hand. */
-  stop(): void {
-    for (const { keys } of this.#byIss.values()) keys.stop()
+  #checkCeilings(issuers: readonly Issuer[]): void {
+    for (const { alias, ceiling } of issuers) {
+      if (ceiling === '' || this.#parts.findUser(ceiling) !== undefined) continue
+      throw new RespcastError(
+        'ERR_CONFIG',
+        `issuer ${alias} ceiling: there is no ACL user '${ceiling}'. Make it first.`,
+      )
+    }
   }
 
   #prepareOne(issuer: Issuer, atOnce: boolean): TrustedIssuer {
@@ -113,15 +159,18 @@ export class TrustedIssuers {
     const old = this.#byAlias.get(issuer.alias)
     if (old?.issuer.iss === issuer.iss && isSameSource(old.issuer.keys, issuer.keys))
       return old.keys
-    const { clock, fetch, cacheTimes, keysFailed, keysRemoved } = this.#parts
+    const { clock, fetch, events, cacheTimes } = this.#parts
     const keys = createKeySet(issuer, {
       clock,
       fetch,
       listener: {
-        failed: (detail) => keysFailed(issuer, detail),
-        removed: (keyIds) => keysRemoved(issuer, keyIds),
+        failed: (detail) => events?.keysFailed?.(issuer, detail),
+        removed: (keyIds) => {
+          const ids = keyIds.map((keyId) => sessionKeyId(issuer.alias, keyId))
+          events?.keysRemoved?.(issuer, ids)
+        },
       },
-      ...(cacheTimes === undefined ? {} : { times: cacheTimes }),
+      times: cacheTimes,
     })
     try {
       if (atOnce) keys.startNow()
@@ -133,7 +182,7 @@ export class TrustedIssuers {
   }
 }
 
-/** Whether two sources are the same, so that the keys of one are good for the other. Of files nobody knows. */
+/** Reports whether the keys of one source are good for another. Files may have changed, so they never are. */
 function isSameSource(one: KeySource, other: KeySource): boolean {
   const inFile = 'path' in one || ('previous' in one && 'path' in one.previous)
   return !inFile && isDeepStrictEqual(one, other)

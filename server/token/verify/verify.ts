@@ -4,10 +4,9 @@ import type { Clock } from '../../clock.ts'
 import { MAX_NAME_BYTES, readGrants } from './claims.ts'
 import type { ClaimedGrant } from './claims.ts'
 import { decodeCompact, decodeObject, parseObject, readHeader } from './compact.ts'
-import { hmacKey } from './hmac-key.ts'
 import { pinnedAlgorithms } from './issuer.ts'
 import type { Issuer } from './issuer.ts'
-import type { VerificationKey } from './jwks.ts'
+import type { VerificationKey } from './keys.ts'
 import type { KeySet } from './key-set.ts'
 import { MAX_TOKEN_BYTES, refuse, TokenFault } from './refusal.ts'
 import type { TokenRefusal } from './refusal.ts'
@@ -135,11 +134,10 @@ async function verifySignature(
   if (keys.length === 0) throw new TokenFault('unknown-key', 'no key of the issuer fits')
   for (const key of keys) {
     try {
-      const verifying = key.key instanceof Uint8Array ? await hmacKey(key.key, alg) : key.key
-      const { payload } = await compactVerify(token, verifying, { algorithms: [alg] })
+      const { payload } = await compactVerify(token, await key.for(alg), { algorithms: [alg] })
       return { key, bytes: payload }
     } catch {
-      // The next key may be the one; which of them failed in what way tells an attacker's story, not ours.
+      // The next key may fit. In which way each of them fails matters to nobody.
     }
   }
   throw new TokenFault('signature', 'the signature is wrong')

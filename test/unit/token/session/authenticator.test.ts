@@ -72,11 +72,11 @@ describe('the token authenticator', () => {
       fetch: () => Promise.reject(new Error('no route')),
       events: { keysFailed: (issuer, detail) => failures.push(`${issuer.iss}: ${detail}`) },
     })
-    await authenticator.start()
+    await authenticator.issuers.start()
     expect(failures).toEqual(['https://auth.example: no route'])
     const refused = await authenticator.authenticate(tokenBy(makeKey('ES256', 'k')))
     expect(refused).toHaveProperty('refused.detail', 'no key of the issuer fits')
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('tells which keys went, with the id that their sessions carry', async () => {
@@ -88,14 +88,14 @@ describe('the token authenticator', () => {
       fetch: () => Promise.resolve(new Response(served)),
       events: { keysRemoved: (_issuer, ids) => removed.push(...ids) },
     })
-    await authenticator.start()
+    await authenticator.issuers.start()
     const result = await authenticator.authenticate(tokenBy(key))
     const keyId = 'ok' in result ? result.ok.keyId : ''
     served = jwks(makeKey('ES256', 'other'))
     clock.advance(600_000)
-    await authenticator.start()
+    await authenticator.issuers.start()
     expect(removed).toEqual([keyId])
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('refuses a token whose key goes while its signature is checked', async () => {
@@ -105,12 +105,12 @@ describe('the token authenticator', () => {
       issuers: [remote],
       fetch: () => Promise.resolve(new Response(served)),
     })
-    await authenticator.start()
+    await authenticator.issuers.start()
     served = jwks(makeKey('ES256', 'other'))
     const early = authenticator.authenticate(tokenBy(key))
     clock.advance(86_400_001)
     expect(await early).toHaveProperty('refused.detail', 'its key was removed meanwhile')
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('reads roles as they are when it answers', async () => {

@@ -60,8 +60,8 @@ beforeAll(async () => {
   tested.roles.set('role:admin', userOf('role:admin', '+@all allchannels'))
   tested.roles.set('role:guest', userOf('role:guest', '+subscribe &guests:{iss}:{sub}'))
   all = tested.authenticator
-  await all.start()
-  all.stop()
+  await all.issuers.start()
+  all.issuers.stop()
 })
 
 const from = (iss: unknown, changes: object = {}): Record<string, unknown> =>

@@ -29,7 +29,7 @@ const started: TokenAuthenticator[] = []
 /** An authenticator for RS256 keys out of a file. */
 async function withKeys(keys: KeySource, algorithms = ['RS256']): Promise<TokenAuthenticator> {
   const { authenticator } = testAuthenticator({ issuers: [testIssuer({ keys, algorithms })] })
-  await authenticator.start()
+  await authenticator.issuers.start()
   started.push(authenticator)
   return authenticator
 }
@@ -48,7 +48,7 @@ beforeAll(async () => {
 })
 
 afterAll(() => {
-  for (const authenticator of started) authenticator.stop()
+  for (const authenticator of started) authenticator.issuers.stop()
   rmSync(folder, { recursive: true })
 })
 

@@ -30,10 +30,10 @@ describe('issuers that change under a running server', () => {
     const tested = testAuthenticator({ issuers: [testIssuer(), shop()] })
     const { authenticator } = tested
     const missing = { kind: 'secret-file', path: '/nonexistent/secret' } as const
-    expect(() => authenticator.prepare([testIssuer(), shop({ keys: missing })])).toThrow(
+    expect(() => authenticator.issuers.prepare([testIssuer(), shop({ keys: missing })])).toThrow(
       '/nonexistent/secret: cannot be read',
     )
-    expect(() => authenticator.prepare([testIssuer(), shop({ audience: [] })])).toThrow(
+    expect(() => authenticator.issuers.prepare([testIssuer(), shop({ audience: [] })])).toThrow(
       'issuer shop audience must be',
     )
     expect(await authenticator.authenticate(fromShop({}))).toHaveProperty('ok')
@@ -41,27 +41,27 @@ describe('issuers that change under a running server', () => {
 
   test('what is ready is not in force before it is put in force', async () => {
     const tested = testAuthenticator()
-    const prepared = tested.authenticator.prepare([testIssuer(), shop()])
+    const prepared = tested.authenticator.issuers.prepare([testIssuer(), shop()])
     expect(await refusal(tested, fromShop({}))).toBe('no issuer of this name is configured')
-    expect(tested.authenticator.replaceIssuers(prepared)).toEqual(new Set(['shop']))
+    expect(tested.authenticator.issuers.replace(prepared)).toEqual(new Set(['shop']))
     expect(await login(tested, fromShop({}))).toHaveProperty('userName', 'jwt@shop:42')
   })
 
   test('only those that changed are named', () => {
     const remote = testIssuer({ keys: url(), algorithms: ['ES256'] })
     const { authenticator } = testAuthenticator({ issuers: [remote, shop()] })
-    const same = authenticator.prepare([remote, shop({ leewaySeconds: 9 })])
-    expect(authenticator.replaceIssuers(same)).toEqual(new Set(['shop']))
-    const gone = authenticator.prepare([remote])
-    expect(authenticator.replaceIssuers(gone)).toEqual(new Set(['shop']))
-    authenticator.stop()
+    const same = authenticator.issuers.prepare([remote, shop({ leewaySeconds: 9 })])
+    expect(authenticator.issuers.replace(same)).toEqual(new Set(['shop']))
+    const gone = authenticator.issuers.prepare([remote])
+    expect(authenticator.issuers.replace(gone)).toEqual(new Set(['shop']))
+    authenticator.issuers.stop()
   })
 
   test('a session of an issuer that is gone is trusted no longer', async () => {
     const tested = testAuthenticator({ issuers: [testIssuer(), shop()] })
     const own = await login(tested, token())
     const other = await login(tested, fromShop({}))
-    tested.authenticator.replaceIssuers(tested.authenticator.prepare([testIssuer()]))
+    tested.authenticator.issuers.replace(tested.authenticator.issuers.prepare([testIssuer()]))
     expect(tested.authenticator.trusts(own)).toBe(true)
     expect(tested.authenticator.trusts(other)).toBe(false)
   })
@@ -80,7 +80,7 @@ describe('issuers that change under a running server', () => {
       const tested = testAuthenticator({ issuers: [shop()] })
       const { authenticator } = tested
       const grant = await login(tested, fromShop({ channels: ['a'] }))
-      authenticator.replaceIssuers(authenticator.prepare([shop(changes)]))
+      authenticator.issuers.replace(authenticator.issuers.prepare([shop(changes)]))
       expect(authenticator.trusts(grant)).toBe(false)
       expect(authenticator.recompile(grant).user.selectors).toBe(grant.user.selectors)
     },
@@ -106,9 +106,9 @@ describe('issuers that change under a running server', () => {
       const tested = testAuthenticator({ issuers: [shop()] })
       const { authenticator } = tested
       const grant = await login(tested, fromShop({ channels: ['a'] }))
-      authenticator.replaceIssuers(authenticator.prepare([shop(changes)]))
+      authenticator.issuers.replace(authenticator.issuers.prepare([shop(changes)]))
       expect(authenticator.trusts(grant)).toBe(true)
-      authenticator.stop()
+      authenticator.issuers.stop()
     },
   )
 
@@ -117,7 +117,9 @@ describe('issuers that change under a running server', () => {
     const grant = await login(tested, fromShop({}))
     tested.clock.stepWall(4_000_000)
     const { authenticator } = tested
-    authenticator.replaceIssuers(authenticator.prepare([shop({ audience: ['respcast', 'b'] })]))
+    authenticator.issuers.replace(
+      authenticator.issuers.prepare([shop({ audience: ['respcast', 'b'] })]),
+    )
     expect(authenticator.trusts(grant)).toBe(true)
   })
 
@@ -128,7 +130,9 @@ describe('issuers that change under a running server', () => {
       tested.roles.set(`role:${name}`, userOf(`role:${name}`, `+subscribe &${name}s`))
     }
     const grant = await login(tested, fromShop({ roles: ['member', 'admin'] }))
-    authenticator.replaceIssuers(authenticator.prepare([shop({ roles: ['member'], ceiling: '' })]))
+    authenticator.issuers.replace(
+      authenticator.issuers.prepare([shop({ roles: ['member'], ceiling: '' })]),
+    )
     const now = authenticator.recompile(grant)
     expect([maySubscribe(now, 'members'), maySubscribe(now, 'admins')]).toEqual([true, false])
     expect(authenticator.recompile(now)).toBe(now)
@@ -140,14 +144,14 @@ describe('issuers that change under a running server', () => {
     const grant = await login(tested, fromShop({}))
     pubsubDefault = 'resetchannels'
     const { authenticator } = tested
-    authenticator.replaceIssuers(authenticator.prepare([shop({ leewaySeconds: 1 })]))
+    authenticator.issuers.replace(authenticator.issuers.prepare([shop({ leewaySeconds: 1 })]))
     expect(maySubscribe(authenticator.recompile(grant), 'any')).toBe(true)
   })
 
   test('a verification under way when its issuer goes is refused', async () => {
     const tested = testAuthenticator({ issuers: [testIssuer(), shop()] })
     const pending = tested.authenticator.authenticate(fromShop({}))
-    tested.authenticator.replaceIssuers(tested.authenticator.prepare([testIssuer()]))
+    tested.authenticator.issuers.replace(tested.authenticator.issuers.prepare([testIssuer()]))
     expect(await pending).toHaveProperty('refused.detail', 'no issuer of this name is configured')
   })
 
@@ -155,7 +159,7 @@ describe('issuers that change under a running server', () => {
     const tested = testAuthenticator({ issuers: [shop()] })
     const pending = tested.authenticator.authenticate(fromShop({}))
     const keys = { kind: 'secret', secret: SECRET } as const
-    tested.authenticator.replaceIssuers(tested.authenticator.prepare([shop({ keys })]))
+    tested.authenticator.issuers.replace(tested.authenticator.issuers.prepare([shop({ keys })]))
     expect(await pending).toHaveProperty('refused.detail', 'the signature is wrong')
   })
 })
@@ -198,11 +202,11 @@ describe('key sets of issuers that change', () => {
   test('the keys of a URL are kept, and not fetched again, while other settings change', async () => {
     const { tested, fetched } = serving({ keys: () => Promise.resolve(jwks(key)) })
     const { authenticator } = tested
-    await authenticator.start()
-    authenticator.replaceIssuers(authenticator.prepare([remote({ leewaySeconds: 1 })]))
+    await authenticator.issuers.start()
+    authenticator.issuers.replace(authenticator.issuers.prepare([remote({ leewaySeconds: 1 })]))
     expect(await authenticator.authenticate(text)).toHaveProperty('ok')
     expect(fetched).toEqual(['keys'])
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('under another URL live sessions are judged when its keys have come, and logins by its keys alone', async () => {
@@ -212,9 +216,9 @@ describe('key sets of issuers that change', () => {
       moved: () => new Promise((resolve) => (answer = resolve)),
     })
     const { authenticator } = tested
-    await authenticator.start()
+    await authenticator.issuers.start()
     const grant = await login(tested, text)
-    authenticator.replaceIssuers(authenticator.prepare([remote({ keys: url('moved') })]))
+    authenticator.issuers.replace(authenticator.issuers.prepare([remote({ keys: url('moved') })]))
     expect(authenticator.trusts(grant)).toBe(true)
     const early = authenticator.authenticate(text)
     answer(jwks(next))
@@ -222,7 +226,7 @@ describe('key sets of issuers that change', () => {
     await settle()
     expect(removed).toEqual([grant.keyId])
     expect(authenticator.trusts(grant)).toBe(false)
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('a session whose key is in the set of the new URL stays', async () => {
@@ -231,13 +235,13 @@ describe('key sets of issuers that change', () => {
       moved: () => Promise.resolve(jwks(next, key)),
     })
     const { authenticator } = tested
-    await authenticator.start()
+    await authenticator.issuers.start()
     const grant = await login(tested, text)
-    authenticator.replaceIssuers(authenticator.prepare([remote({ keys: url('moved') })]))
+    authenticator.issuers.replace(authenticator.issuers.prepare([remote({ keys: url('moved') })]))
     await settle()
     expect(removed).toEqual([])
     expect(authenticator.trusts(grant)).toBe(true)
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('what a key set that was given up fetches has no effect any more', async () => {
@@ -247,14 +251,14 @@ describe('key sets of issuers that change', () => {
       moved: () => new Promise((resolve) => (answer = resolve)),
     })
     const { authenticator } = tested
-    await authenticator.start()
+    await authenticator.issuers.start()
     const grant = await login(tested, text)
-    authenticator.discard(authenticator.prepare([remote({ keys: url('moved') })]))
+    authenticator.issuers.discard(authenticator.issuers.prepare([remote({ keys: url('moved') })]))
     answer(jwks(next))
     await settle()
     expect(authenticator.trusts(grant)).toBe(true)
     expect(await authenticator.authenticate(text)).toHaveProperty('ok')
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('one key of two issuers is two keys: what one removes leaves the sessions of the other alone', async () => {
@@ -271,16 +275,16 @@ describe('key sets of issuers that change', () => {
       events: { keysRemoved: (_issuer, ids) => removed.push(...ids) },
     })
     const { authenticator, clock } = tested
-    await authenticator.start()
+    await authenticator.issuers.start()
     const grant = await login(tested, text)
     const twin = await login(tested, tokenBy(key, payload({ iss: 'https://twin.example' })))
     ours = jwks(next)
     clock.advance(600_000)
     await settle()
-    await authenticator.start()
+    await authenticator.issuers.start()
     expect(removed).toEqual([grant.keyId])
     expect(twin.keyId).not.toBe(grant.keyId)
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('a key set in a file is read when the change is made, and a bad one refuses it', async () => {
@@ -289,15 +293,15 @@ describe('key sets of issuers that change', () => {
     const path = join(folder, 'keys.json')
     const { authenticator } = testAuthenticator()
     const issuers = [remote({ keys: { kind: 'jwks-file', path } })]
-    expect(() => authenticator.prepare(issuers)).toThrow(`${path}: cannot be read`)
+    expect(() => authenticator.issuers.prepare(issuers)).toThrow(`${path}: cannot be read`)
     writeFileSync(path, '{"keys":[]}')
-    expect(() => authenticator.prepare(issuers)).toThrow(
+    expect(() => authenticator.issuers.prepare(issuers)).toThrow(
       `${path}: the key set holds no key that verifies signatures`,
     )
     writeFileSync(path, jwks(key))
-    authenticator.replaceIssuers(authenticator.prepare(issuers))
+    authenticator.issuers.replace(authenticator.issuers.prepare(issuers))
     expect(await authenticator.authenticate(text)).toHaveProperty('ok')
-    authenticator.stop()
+    authenticator.issuers.stop()
   })
 
   test('the sessions of a previous secret are told of its end', async () => {
@@ -307,7 +311,7 @@ describe('key sets of issuers that change', () => {
       issuers: [shop({ keys: { kind: 'secret', secret: SECRET, previous } })],
       events: { keysRemoved: (_issuer, ids) => removed.push(...ids) },
     })
-    await tested.authenticator.start()
+    await tested.authenticator.issuers.start()
     const grant = await login(tested, fromShop({}))
     tested.clock.advance(59_999)
     expect(removed).toEqual([])

@@ -153,8 +153,8 @@ describe('the ceiling of an issuer', () => {
     const tested = bounded()
     tested.roles.set('partners', userOf('partners', 'on'))
     expect(tested.authenticator.ceilingsOf(await login(tested, token()))).toEqual([])
-    expect(tested.authenticator.isCeiling('partners')).toBe(true)
-    expect(tested.authenticator.isCeiling('jwt:42')).toBe(false)
+    expect(tested.authenticator.issuers.isCeiling('partners')).toBe(true)
+    expect(tested.authenticator.issuers.isCeiling('jwt:42')).toBe(false)
   })
 
   test('that does not exist is off and allows nothing', async () => {
@@ -170,7 +170,7 @@ describe('the ceiling of an issuer', () => {
   test('that does not exist keeps the server from starting, and a change from being made', async () => {
     const { authenticator } = bounded()
     const message = "issuer shop ceiling: there is no ACL user 'partners'. Make it first."
-    await expect(authenticator.start()).rejects.toThrow(message)
-    expect(() => authenticator.prepare([shop({ ceiling: 'partners' })])).toThrow(message)
+    await expect(authenticator.issuers.start()).rejects.toThrow(message)
+    expect(() => authenticator.issuers.prepare([shop({ ceiling: 'partners' })])).toThrow(message)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Issuer } from '../../../../server/token/verify/issuer.ts'
-import { createKeySet } from '../../../../server/token/verify/key-sets.ts'
+import { createKeySet } from '../../../../server/token/verify/key-set.ts'
 import type { VerifiedToken } from '../../../../server/token/verify/verify.ts'
 import { looksLikeToken, verify } from '../../../../server/token/verify/verify.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CachedKeySet } from '../../../../server/token/verify/cached-key-set.ts'
+import { JwksCache } from '../../../../server/token/verify/jwks-cache.ts'
 import { fetchText } from '../../../../server/token/verify/key-fetch.ts'
 import type { Fetch } from '../../../../server/token/verify/key-fetch.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
@@ -17,10 +17,12 @@ class Endpoint {
   readonly removed: string[] = []
   calls = 0
   answer: () => Promise<string> = () => Promise.resolve(jwks(first))
-  readonly keys = new CachedKeySet(
-    () => {
-      this.calls++
-      return this.answer()
+  readonly keys = new JwksCache(
+    {
+      load: () => {
+        this.calls++
+        return this.answer()
+      },
     },
     this.clock,
     {
@@ -216,7 +218,7 @@ describe('a cached key set', () => {
 })
 
 describe('keys out of a key set', () => {
-  const loaded = async (...keys: Readonly<Record<string, unknown>>[]): Promise<CachedKeySet> => {
+  const loaded = async (...keys: Readonly<Record<string, unknown>>[]): Promise<JwksCache> => {
     const endpoint = new Endpoint()
     endpoint.serve(jwks(first, ...keys))
     await endpoint.keys.start()
@@ -248,7 +250,7 @@ describe('keys out of a key set', () => {
     const jwk = { ...second.jwk, ...second.privateKey.export({ format: 'jwk' }) }
     expect(jwk).toHaveProperty('d')
     const [key] = await (await loaded(jwk)).candidates('EdDSA', 'second')
-    expect(key?.key).toHaveProperty('type', 'public')
+    expect(key?.for('EdDSA')).toHaveProperty('type', 'public')
   })
 
   test('algorithm names never reach HMAC', async () => {
@@ -364,11 +366,11 @@ test('a whole login with keys behind a URL needs one fetch, and none for the nex
       return Promise.resolve(new Response(jwks(first)))
     },
   })
-  await authenticator.start()
+  await authenticator.issuers.start()
   expect(await authenticator.authenticate(tokenBy(first))).toHaveProperty('ok.kid', 'first')
   expect(await authenticator.authenticate(tokenBy(first))).toHaveProperty('ok.kid', 'first')
   expect(await authenticator.authenticate(tokenBy(makeKey('ES256', 'x')))).toHaveProperty('refused')
   expect(calls).toBe(1)
-  authenticator.stop()
+  authenticator.issuers.stop()
   expect(clock.pendingTimers).toBe(0)
 })

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, webcrypto } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { hmacKey } from '../../../../server/token/verify/hmac-key.ts'
+import { secretKey } from '../../../../server/token/verify/keys.ts'
 
 const secret = randomBytes(64)
 const message = Buffer.from('header.payload')
@@ -11,7 +11,7 @@ describe('the key of a secret', () => {
     ['HS384', 'sha384'],
     ['HS512', 'sha512'],
   ])('verifies what %s signed, and nothing else', async (algorithm, hash) => {
-    const key = await hmacKey(secret, algorithm)
+    const key = await secretKey(secret).for(algorithm)
     const signature = createHmac(hash, secret).update(message).digest()
     expect(await webcrypto.subtle.verify('HMAC', key, signature, message)).toBe(true)
     signature[0] = (signature[0] as number) ^ 1
@@ -19,17 +19,18 @@ describe('the key of a secret', () => {
   })
 
   test('is imported once for each algorithm', async () => {
-    expect(await hmacKey(secret, 'HS256')).toBe(await hmacKey(secret, 'HS256'))
-    expect(await hmacKey(secret, 'HS256')).not.toBe(await hmacKey(secret, 'HS512'))
+    const key = secretKey(secret)
+    expect(await key.for('HS256')).toBe(await key.for('HS256'))
+    expect(await key.for('HS256')).not.toBe(await key.for('HS512'))
   })
 
   test('is that of one secret only, though another has the same bytes', async () => {
-    const other = Buffer.from(secret)
-    expect(await hmacKey(other, 'HS256')).not.toBe(await hmacKey(secret, 'HS256'))
+    const other = secretKey(Buffer.from(secret))
+    expect(await other.for('HS256')).not.toBe(await secretKey(secret).for('HS256'))
   })
 
   test('cannot be taken out', async () => {
-    const key = await hmacKey(secret, 'HS256')
+    const key = await secretKey(secret).for('HS256')
     await expect(webcrypto.subtle.exportKey('raw', key)).rejects.toThrow('not extractable')
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { RespcastError } from '../../../../server/errors.ts'
 import type { KeySource } from '../../../../server/token/verify/issuer.ts'
-import { createKeySet } from '../../../../server/token/verify/key-sets.ts'
+import { createKeySet } from '../../../../server/token/verify/key-set.ts'
 import type { KeySet } from '../../../../server/token/verify/key-set.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import {

@@ -1,18 +1,18 @@
 import type { Clock, Timer } from '../../clock.ts'
-import { parseJwks } from './jwks.ts'
-import type { VerificationKey } from './jwks.ts'
-import { matchingKeys } from './key-set.ts'
+import { RespcastError } from '../../errors.ts'
+import { parseJwks } from './keys.ts'
+import type { VerificationKey } from './keys.ts'
 import type { KeySet, KeySetListener } from './key-set.ts'
 
-/** How a {@link CachedKeySet} keeps its keys; all in milliseconds of the monotonic clock. */
+/** Times of a {@link JwksCache}; all in milliseconds of the monotonic clock. */
 export interface CacheTimes {
-  /** A good set is fetched again after this time, in the background. */
+  /** A good set is loaded again after this time, in the background. */
   readonly refreshMs: number
   /** Least time between the starts of two attempts, and the first step of the backoff. */
   readonly coolDownMs: number
-  /** The backoff doubles with each failure up to this. */
+  /** Maximum of the backoff, which doubles with each failure. */
   readonly longestBackoffMs: number
-  /** Keys are used this long after the last good fetch. */
+  /** Keys are used this long after the last good load. */
   readonly staleMs: number
 }
 
@@ -24,34 +24,50 @@ export const CACHE_TIMES: CacheTimes = {
   staleMs: 86_400_000,
 }
 
+/** The origin of a key set. One that has {@link loadNow} must be good at start; another is tried again later. */
+export interface JwksSource {
+  /** Resolves to the text of the key set, bounded in size and time. */
+  load(): Promise<string>
+  /** Returns the text in this turn. @throws Error, or the RespcastError to report. */
+  loadNow?(): string
+  /** The error that reports a problem with a source that must be good. */
+  unusable?(problem: string, cause?: unknown): RespcastError
+}
+
+/**
+ * Keys tried for one token. Only a set with several keys under one `kid`, or a token without `kid`, needs more than
+ * one; the bound keeps a bad token cheap.
+ */
+const MAX_CANDIDATES = 4
+
 /**
  * The keys of a key set that is kept elsewhere and changes there.
  *
- * At most one load is under way, and none starts before the cool-down of the last is over, whether that succeeded or
- * not: no stream of unknown key ids makes it knock more often. While loads fail the last good keys stay.
+ * At most one load is under way, and none starts before the cool-down of the last one is over, whether or not that succeeded:
+ * unknown key ids cannot make it load more often. While loads fail the last good keys stay.
  */
-export class CachedKeySet implements KeySet {
-  readonly #load: () => Promise<string>
+export class JwksCache implements KeySet {
+  readonly #source: JwksSource
   readonly #clock: Clock
   readonly #listener: KeySetListener
   readonly #times: CacheTimes
   #keys: readonly VerificationKey[] = []
   #inherited: readonly string[] = []
   #loadedAtMs: number | undefined
-  #nextAttemptMs = 0
+  #nextAttemptMs: number
   #failures = 0
+  #firstFailure: string | undefined
   #loading: Promise<void> | undefined
   #timer: Timer | undefined
   #stopped = false
 
-  /** @param load Resolves to the text of the key set, bounded in size and time. */
   constructor(
-    load: () => Promise<string>,
+    source: JwksSource,
     clock: Clock,
     listener: KeySetListener,
     times: CacheTimes = CACHE_TIMES,
   ) {
-    this.#load = load
+    this.#source = source
     this.#clock = clock
     this.#listener = listener
     this.#times = times
@@ -60,10 +76,26 @@ export class CachedKeySet implements KeySet {
 
   async start(): Promise<void> {
     await this.#attempt()
+    if (this.#firstFailure === undefined || this.#source.unusable === undefined) return
+    this.stop()
+    throw this.#source.unusable(this.#firstFailure)
   }
 
   startNow(): void {
-    void this.#attempt()
+    const source = this.#source
+    if (source.loadNow === undefined) {
+      void this.#attempt()
+      return
+    }
+    try {
+      const startedMs = this.#clock.monotonicMs()
+      this.#replace(parseJwks(source.loadNow()))
+      this.#nextAttemptMs = startedMs + this.#times.coolDownMs
+      this.#arm(startedMs + this.#times.refreshMs)
+    } catch (cause) {
+      if (cause instanceof RespcastError || source.unusable === undefined) throw cause
+      throw source.unusable(cause instanceof Error ? cause.message : String(cause), cause)
+    }
   }
 
   ids(): readonly string[] {
@@ -78,32 +110,27 @@ export class CachedKeySet implements KeySet {
     algorithm: string,
     kid: string | undefined,
   ): Promise<readonly VerificationKey[]> {
-    const known = matchingKeys(this.#usable(), algorithm, kid)
+    const known = this.#matching(algorithm, kid)
     if (known.length > 0) return known
     await this.#attempt()
-    return matchingKeys(this.#usable(), algorithm, kid)
+    return this.#matching(algorithm, kid)
   }
 
   holds(keyId: string): boolean {
     return this.#usable().some((key) => key.id === keyId) || this.#inherited.includes(keyId)
   }
 
-  /**
-   * Puts a key set in force that is there already.
-   *
-   * @throws Error with a sentence for the log.
-   */
-  protected put(text: string): void {
-    const startedMs = this.#clock.monotonicMs()
-    this.#replace(parseJwks(text))
-    this.#nextAttemptMs = startedMs + this.#times.coolDownMs
-    this.#arm(startedMs + this.#times.refreshMs)
-  }
-
-  /** Ends background refreshes; keys at hand stay usable, a load under way has no effect any more. */
+  /** Stops background refreshes. The keys at hand stay usable; a load under way has no effect any more. */
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
+  }
+
+  /** The usable keys that fit a header. `kid` is data: it is compared, and nothing else is done with it. */
+  #matching(algorithm: string, kid: string | undefined): readonly VerificationKey[] {
+    return this.#usable()
+      .filter((key) => key.algorithms.includes(algorithm) && (kid === undefined || key.kid === kid))
+      .slice(0, MAX_CANDIDATES)
   }
 
   #usable(): readonly VerificationKey[] {
@@ -127,7 +154,7 @@ export class CachedKeySet implements KeySet {
   async #loadOnce(startedMs: number): Promise<void> {
     let nextMs: number
     try {
-      const keys = parseJwks(await this.#load())
+      const keys = parseJwks(await this.#source.load())
       if (this.#stopped) return
       this.#failures = 0
       nextMs = startedMs + this.#times.refreshMs
@@ -138,7 +165,9 @@ export class CachedKeySet implements KeySet {
       this.#failures = Math.min(this.#failures + 1, 16)
       nextMs = startedMs + Math.min(backoffMs, this.#times.longestBackoffMs)
       this.#nextAttemptMs = nextMs
-      this.#listener.failed?.(describe(error))
+      const detail = describe(error)
+      this.#firstFailure ??= detail
+      this.#listener.failed?.(detail)
     }
     this.#arm(nextMs)
   }
