@@ -3,10 +3,9 @@ import { describeUser } from './acl/describe.ts'
 import { usersOfConfig } from './acl/file.ts'
 import { AclLog } from './acl/log.ts'
 import { UserTable } from './acl/users.ts'
-import type { Client } from './client/client.ts'
 import { ClientTable } from './client/clients.ts'
-import { describeClient } from './client/describe.ts'
 import type { ClientEviction } from './client/eviction.ts'
+import { Login } from './client/login.ts'
 import { applyUserChanges } from './client/lost-subscriptions.ts'
 import type { Clock } from './clock.ts'
 import { clusterView } from './command/cluster/node-address.ts'
@@ -98,6 +97,7 @@ export class Core implements Services {
   readonly authenticator: TokenAuthenticator
   readonly tokens: TokenSessions
   readonly explainer: TokenExplainer
+  readonly login: Login
   readonly audit: Pick<AuditLog, 'recent'>
   readonly pause: Pause
   readonly monitors: MonitorFeed
@@ -176,7 +176,6 @@ export class Core implements Services {
       users: this.users,
       clients,
       registry: this.registry,
-      counters,
     })
     this.authenticator = tokens.authenticator
     this.tokens = tokens.sessions
@@ -187,6 +186,8 @@ export class Core implements Services {
       applyUserChanges(clients, changes)
       this.tokens.usersChanged(changes)
     })
+
+    this.login = new Login(this)
 
     this.pause = new Pause(clock)
     this.monitors = createMonitors(clock, clients)
@@ -203,15 +204,13 @@ export class Core implements Services {
       clock,
       clients,
       flusher: this.flusher,
-      users: this.users,
-      tokens: this.tokens,
-      table: this.table,
+      login: this.login,
       connections: {
         dispatcher: this.dispatcher,
         counters,
         clock,
         flusher: this.flusher,
-        mustLogIn: (client) => client.isWebSocket || !this.users.defaultIsOpen,
+        mustLogIn: (client) => this.login.isRequired(client),
         queryBufferBytes: () => config.memory('client-query-buffer-limit'),
         rates: {
           commandsPerSecond: () => config.integer('ws-command-rate'),
@@ -232,7 +231,6 @@ export class Core implements Services {
           )
         },
       },
-      onRefused: (client) => logRefusedUpgrade(this.aclLog, client, clock),
     })
 
     config.onChange(['requirepass'], (settings) => {
@@ -297,10 +295,6 @@ export class Core implements Services {
     }
   }
 
-  becomeAnonymous(client: Client): void {
-    this.reception.becomeAnonymous(client)
-  }
-
   rewriteConfig(): string | undefined {
     return rewriteConfigFile(this.config, this.users, this.log)
   }
@@ -346,13 +340,6 @@ function createUsers(config: Config, table: CommandTable): UserTable {
     return undefined
   })
   return users
-}
-
-/** Adds the entry of a login that was refused during an upgrade. Its name is the same for all: a flood of bad tokens is one entry. */
-function logRefusedUpgrade(aclLog: AclLog, client: Client, clock: Clock): void {
-  const clientInfo = describeClient(client, clock.monotonicMs())
-  const event = { reason: 'auth', context: 'toplevel', object: 'upgrade', username: 'jwt' } as const
-  aclLog.add({ ...event, clientInfo }, clock.wallMs())
 }
 
 function createAclLog(config: Config): AclLog {

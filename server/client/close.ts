@@ -1,17 +1,11 @@
 import { CLOSE_CODES, closeNamed, closeReason, type CloseName } from '../../shared/close-codes.ts'
+import type { OutputEnd } from '../delivery/output.ts'
 import type { WebSocketClose } from '../delivery/sink.ts'
 
 /** A way in which a connection ends. */
-export interface CloseCause {
+export interface CloseCause extends OutputEnd {
   /** Word for the log and label of the metric. */
   readonly name: string
-  /**
-   * `flush`: what is queued is sent first, as Redis' close-after-reply. `drop`: nothing more is sent but, on a
-   * WebSocket, the last pushes and the close; TCP is closed without a byte, as Redis frees a client.
-   */
-  readonly output: 'flush' | 'drop'
-  /** Code and reason for a WebSocket; undefined: an ordinary close (1000). */
-  readonly close: WebSocketClose | undefined
 }
 
 /** A close with a code of shared/close-codes.ts, which says what a browser does next. */

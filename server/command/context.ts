@@ -2,6 +2,7 @@ import type { AclLog } from '../acl/log.ts'
 import type { UserTable } from '../acl/users.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientTable } from '../client/clients.ts'
+import type { Login } from '../client/login.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/store.ts'
 import type { Registry } from '../pubsub/registry.ts'
@@ -81,6 +82,7 @@ export interface Services {
   readonly users: UserTable
   readonly aclLog: AclLog
   readonly tokens: TokenSessions
+  readonly login: Login
   readonly explainer: TokenExplainer
   /** What administrators revoked. */
   readonly audit: Pick<AuditLog, 'recent'>
@@ -99,6 +101,4 @@ export interface Services {
   readonly shutdown: () => void
   /** CONFIG REWRITE. @returns The error without its code, if any. */
   readonly rewriteConfig: () => string | undefined
-  /** Makes a client what it was when it connected: the default user on TCP, nobody on a WebSocket, under a new deadline. */
-  readonly becomeAnonymous: (client: Client) => void
 }

@@ -145,7 +145,8 @@ export class Dispatcher {
 
   /** The error line of a request that may not run, or undefined. */
   #refusal(client: Client, command: Command | undefined, request: Request): string | undefined {
-    if (!client.authenticated && !command?.noAuth && this.#mustLogIn(client)) return NO_AUTH
+    if (!client.authenticated && !command?.noAuth && this.#services.login.isRequired(client))
+      return NO_AUTH
     if (command === undefined) {
       const isContainer = this.#services.table.namesContainer(request)
       return isContainer ? unknownSubcommand(request) : unknownCommand(request)
@@ -166,10 +167,6 @@ export class Dispatcher {
     }
     if (client.isMonitor && command.touchesData) return MONITORS_ONLY_WATCH
     return undefined
-  }
-
-  #mustLogIn(client: Client): boolean {
-    return client.isWebSocket || !this.#services.users.defaultIsOpen
   }
 
   #logDenial(client: Client, { reason, object }: Denial): void {

@@ -1,9 +1,7 @@
 import type { UserTable } from '../acl/users.ts'
 import type { ClientTable } from '../client/clients.ts'
 import type { Clock } from '../clock.ts'
-import type { Counters } from '../command/counters.ts'
 import type { CommandTable } from '../command/table.ts'
-import { issuersOf } from '../config/issuers.ts'
 import type { Config } from '../config/store.ts'
 import { shown, type Logger } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
@@ -29,7 +27,6 @@ export interface TokenParts {
   readonly users: UserTable
   readonly clients: ClientTable
   readonly registry: Registry
-  readonly counters: Counters
 }
 
 /**
@@ -50,7 +47,7 @@ export function createTokens(parts: TokenParts): {
    */
   open: (readOnly: boolean) => Promise<void>
 } {
-  const { config, clock, log, users, clients, registry, counters } = parts
+  const { config, clock, log, users, clients, registry } = parts
   const { catalog } = parts.table
   const authenticator = new TokenAuthenticator({
     issuers: configuredIssuers(config),
@@ -70,57 +67,16 @@ export function createTokens(parts: TokenParts): {
   })
   const revocations = createRevocations(config, clock, log)
   const sessions: TokenSessions = new TokenSessions({
+    config,
+    clock,
+    log,
+    random: parts.random,
+    catalog,
     authenticator,
-    revocations: revocations.table,
-    audit: revocations.audit,
-    issuers: () => issuersOf(config),
     clients,
     registry,
-    catalog,
-    clock,
-    findUser: (name) => users.get(name),
-    random: parts.random,
-    settings: {
-      get graceMs() {
-        return config.seconds('token-expiry-grace') * 1000
-      },
-      get revocation() {
-        return config.choice('ws-revocation')
-      },
-      get maxWebSocketsPerUser() {
-        return config.integer('ws-max-connections-per-user')
-      },
-    },
-    events: {
-      accepted: (client, grant) => {
-        counters.tokensAccepted++
-        log.debug(
-          {
-            id: client.id,
-            user: shown(grant.userName, config.boolean('hide-user-data-from-log')),
-            kid: grant.kid,
-          },
-          'token accepted',
-        )
-      },
-      refused: (client, { detail, kid, jti, tokenHash }) => {
-        counters.tokensRefused++
-        const { address } = client.origin
-        log.info({ id: client.id, address, detail, kid, jti, tokenHash }, 'token refused')
-      },
-      revoked: (client, { userName, kid, jti }, { id: revocation }) => {
-        counters.tokensRefused++
-        const { address } = client.origin
-        const detail = {
-          user: shown(userName, config.boolean('hide-user-data-from-log')),
-          kid,
-          jti,
-          revocation,
-        }
-        log.info({ id: client.id, address, detail: 'revoked', ...detail }, 'token refused')
-      },
-      auditFailed: (error) => log.error({ err: error }, 'token-audit-file cannot be written'),
-    },
+    revocations: revocations.table,
+    audit: revocations.audit,
   })
   reloadIssuers({ config, log, authenticator, sessions })
   const explainer = new TokenExplainer({

@@ -224,20 +224,6 @@ describe('CONFIG SET of issuers', () => {
     await assertPong(client)
   })
 
-  test('ends a login at once that was verified a moment before its issuer went', async () => {
-    const { server } = await shopServer(open)
-    const { clients, tokens } = server.core
-    const raw = await open.tcp(server, 3)
-    const client = clients.get(Number(await ask(raw, 'CLIENT', 'ID')))
-    if (client === undefined) throw new Error('it is not there')
-    const verified = await tokens.verify(client, await fromShop('1', { channels: ['a'] }))
-    if ('error' in verified) throw new Error(verified.error)
-    expect(server.core.config.set([['issuer', '']])).toBeUndefined()
-    expect(tokens.login(client, verified.ok)).toEqual([])
-    expect(client.closed).toBe(true)
-    expect(tokens.size).toBe(0)
-  })
-
   test('of other directives does not read key files again', async () => {
     const { admin, folder } = await shopServer(open)
     rmSync(join(folder, 'secret'))

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Client } from '../../server/client/client.ts'
 import { Registry } from '../../server/pubsub/registry.ts'
+import { Login } from '../../server/client/login.ts'
 import { Output } from '../../server/delivery/output.ts'
 import { Segment } from '../../server/delivery/segment.ts'
 import { RevokedChannels } from '../../server/token/revoke/channels.ts'
 import { Enforcement } from '../../server/token/revoke/enforcement.ts'
 import { RevocationTable } from '../../server/token/revoke/table.ts'
 import { SessionIndex } from '../../server/token/revoke/targets.ts'
-import { TokenSessions } from '../../server/token/session/sessions.ts'
 import { CHANNELS, Checker, PATTERNS } from './revocation-model.ts'
 
 const RUNS = Number(process.env['RESPCAST_CHECKER_RUNS'] ?? 300)
@@ -185,10 +185,10 @@ const BROKEN: readonly Breakage[] = [
       let verifying = 0
       const ends = [
         replace(
-          TokenSessions.prototype,
+          Login.prototype,
           'verify',
           (verify) =>
-            async function (this: TokenSessions, ...args) {
+            async function (this: Login, ...args) {
               verifying++
               try {
                 return await verify.apply(this, args)

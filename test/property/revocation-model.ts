@@ -68,10 +68,10 @@ export class Checker {
       'min-string-size-avoid-copy-reply': '6',
       'ws-revocation': mode,
     })
-    const { tokens } = this.server
-    const verify = tokens.verify.bind(tokens)
+    const { login, tokens } = this.server
+    const verify = login.verify.bind(login)
     // Others get their turn before a verification has ended, and again before anything is done about it.
-    tokens.verify = async (client, text) => {
+    login.verify = async (client, text) => {
       await this.#gate()
       const result = await verify(client, text)
       await this.#gate()

@@ -123,6 +123,10 @@ export interface ConnectOptions {
   readonly transport?: TransportName
   readonly protocol?: 2 | 3
   readonly address?: string
+  /** Of a WebSocket; the default is the public one. */
+  readonly listener?: 'public' | 'admin'
+  /** A token that comes with the upgrade. */
+  readonly token?: string
 }
 
 /** No limit on output, and none on the subscriptions of WebSockets; nothing on disk. */
@@ -181,9 +185,9 @@ export class TestCore extends Core {
     const connection =
       transport === 'websocket'
         ? this.reception.connectWebSocket(
-            { ...peer, listener: 'public', origin: 'https://app.example' },
+            { ...peer, listener: options.listener ?? 'public', origin: 'https://app.example' },
             sink,
-            undefined,
+            options.token,
           )
         : this.reception.connectTcp({ ...peer, transport }, sink)
     if (options.protocol) connection.client.protocol = options.protocol

@@ -1,17 +1,11 @@
+import type { AclLogEvent } from '../../acl/log.ts'
 import { CLOSES } from '../../client/close.ts'
+import type { Credentials } from '../../client/login.ts'
 import type { Protocol } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { isPrintableName, NAME_ERROR, parseInteger } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
-import { arityError, NOT_AN_INTEGER } from '../error-texts.ts'
-import {
-  authCredentials,
-  finishTokenLogin,
-  loginByPassword,
-  readCredentials,
-  refuseTokenInMulti,
-  type Credentials,
-} from './login.ts'
+import { arityError, NOT_AN_INTEGER, SYNTAX_ERROR, TOKEN_IN_MULTI } from '../error-texts.ts'
 import { inSlices } from '../slices.ts'
 import type { CommandData, CommandRecord, Completion } from '../spec.ts'
 
@@ -22,35 +16,64 @@ const HELLO_NEEDS_AUTH =
 const NO_PROTOCOL = 'NOPROTO unsupported protocol version'
 
 function auth(context: CommandContext, request: Request): void | Promise<Completion> {
-  const { client, reply } = context
+  const { client, reply, server } = context
   const credentials = authCredentials(context, request)
   const word = request.text(0)
-  if (credentials.kind === 'refused') {
+  if (credentials.kind === 'none') {
     reply.error(credentials.error)
     return
   }
   if (credentials.kind === 'token') {
-    return verifyThen(context, credentials.token, word, ({ reply: later }, error) => {
-      if (error === undefined) later.ok()
-      else later.error(error)
-    })
+    return loginByToken(context, credentials.token, word, ({ reply: later }) => later.ok())
   }
-  const error = loginByPassword(context, credentials, word)
-  if (error === undefined) reply.ok()
-  else reply.error(error)
-  if (error === undefined) client.lastCommand = 'auth'
+  const error = server.login.byPassword(client, credentials, word, aclLogContext(context))
+  if (error === undefined) {
+    reply.ok()
+    client.lastCommand = 'auth'
+  } else {
+    reply.error(error)
+  }
 }
 
-/** Verifies a token, puts it in force, and has the reply written with the outcome. */
-async function verifyThen(
+/** The credentials of AUTH, or the error of its form. */
+function authCredentials({ server }: CommandContext, request: Request): Credentials {
+  if (request.count > 3) return { kind: 'none', error: SYNTAX_ERROR }
+  return request.count === 2
+    ? server.login.read(undefined, request.text(1))
+    : server.login.read(request.text(1), request.text(2))
+}
+
+/** Logs in with a token, then has `answer` write the reply; the pushes for what was lost precede it. */
+async function loginByToken(
   { client, server }: CommandContext,
   token: string,
   word: string,
-  answer: (context: CommandContext, error: string | undefined) => void,
+  answer: (context: CommandContext) => void,
 ): Promise<Completion> {
-  const epoch = ++client.authEpoch
-  const result = await server.tokens.verify(client, token)
-  return (context) => answer(context, finishTokenLogin(context, result, epoch, word))
+  const verdict = await server.login.verify(client, token)
+  return (context) => {
+    const { reply } = context
+    const login = server.login.settle(client, verdict, word)
+    if ('error' in login) {
+      reply.error(login.error)
+      return
+    }
+    for (const push of login.pushes) {
+      // CLIENT REPLY drops replies, but no push.
+      if (client.replyMode === 'on') reply.raw(push)
+      else client.output.push(push)
+    }
+    answer(context)
+  }
+}
+
+/** A verification takes time, which a transaction does not have. */
+function refuseTokenInMulti(credentials: Credentials | undefined): string | undefined {
+  return credentials?.kind === 'token' ? TOKEN_IN_MULTI : undefined
+}
+
+function aclLogContext({ client, inTransaction }: CommandContext): AclLogEvent['context'] {
+  return client.transaction || inTransaction ? 'multi' : 'toplevel'
 }
 
 /** HELLO's options, read before anything is changed. */
@@ -77,7 +100,7 @@ function readHello(context: CommandContext, request: Request): HelloOptions | { 
     const left = request.count - i - 1
     const word = option.toLowerCase()
     if (word === 'auth' && left >= 2) {
-      credentials = readCredentials(context, request.text(i + 1), request.text(i + 2))
+      credentials = context.server.login.read(request.text(i + 1), request.text(i + 2))
       i += 2
     } else if (word === 'setname' && left >= 1) {
       name = request.text(i + 1)
@@ -91,7 +114,7 @@ function readHello(context: CommandContext, request: Request): HelloOptions | { 
 }
 
 function hello(context: CommandContext, request: Request): void | Promise<Completion> {
-  const { reply } = context
+  const { client, reply, server } = context
   const options = readHello(context, request)
   if ('error' in options) {
     reply.error(options.error)
@@ -100,13 +123,10 @@ function hello(context: CommandContext, request: Request): void | Promise<Comple
   const word = request.text(0)
   const { credentials } = options
   if (credentials?.kind === 'token') {
-    return verifyThen(context, credentials.token, word, (later, error) => {
-      if (error === undefined) finishHello(later, options)
-      else later.reply.error(error)
-    })
+    return loginByToken(context, credentials.token, word, (later) => finishHello(later, options))
   }
   if (credentials?.kind === 'password') {
-    const error = loginByPassword(context, credentials, word)
+    const error = server.login.byPassword(client, credentials, word, aclLogContext(context))
     if (error !== undefined) {
       reply.error(error)
       return
@@ -117,7 +137,7 @@ function hello(context: CommandContext, request: Request): void | Promise<Comple
 
 function finishHello(context: CommandContext, { protocol, name }: HelloOptions): void {
   const { client, reply, server } = context
-  if (!client.authenticated && (client.isWebSocket || !context.server.users.defaultIsOpen)) {
+  if (!client.authenticated && server.login.isRequired(client)) {
     reply.error(HELLO_NEEDS_AUTH)
     return
   }
@@ -202,9 +222,7 @@ function resetClient(context: CommandContext): void {
   client.noEvict = false
   client.noTouch = false
   if (client.replyMode === 'off') client.replyMode = 'on'
-  server.tokens.end(client)
-  client.authEpoch++
-  server.becomeAnonymous(client)
+  server.login.reset(client)
   if (!client.isWebSocket) setProtocol(context, 2)
   reply.simple('RESET')
 }

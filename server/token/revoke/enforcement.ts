@@ -5,12 +5,12 @@ import {
   ruleOfSession,
   type Subscription,
 } from '../../client/lost-subscriptions.ts'
+import { issuersOf } from '../../config/issuers.ts'
 import type { Space } from '../../pubsub/subscriptions.ts'
 import { encodePush, type MessageKind } from '../../resp/push.ts'
 import { tokenPushes } from '../session/pushes.ts'
-import type { TokenSessionParts } from '../session/session-parts.ts'
+import type { TokenSessionParts } from '../session/sessions.ts'
 import { fromByteString } from '../text.ts'
-import { ISSUER_DEFAULTS } from '../verify/issuer.ts'
 import type { AuditEntry } from './audit.ts'
 import { optionsOf, readOrder, type ReadOrder } from './order.ts'
 import { isNamed, messageOf, retryAfterMs } from './revocation.ts'
@@ -81,8 +81,8 @@ export class Enforcement {
 
   /** Parses the words after `TOKEN REVOKE`. */
   read(words: readonly string[]): ReadOrder {
-    const issuers = this.#parts.issuers?.() ?? [ISSUER_DEFAULTS]
-    return readOrder(words, { nowMs: this.#parts.clock.wallMs(), issuers })
+    const { clock, config } = this.#parts
+    return readOrder(words, { nowMs: clock.wallMs(), issuers: issuersOf(config) })
   }
 
   /** The live sessions that an order would hit (DRYRUN). */
@@ -135,12 +135,12 @@ export class Enforcement {
    * @returns False if it had lost nothing.
    */
   dropLost(client: Client, message: string): boolean {
-    const { catalog, settings } = this.#parts
+    const { catalog, config } = this.#parts
     const lost = lostSubscriptions(client, ruleOfSession(client, catalog))
     if (lost.length === 0) return false
     const [only] = lost
     const push = tokenPushes.revoked(lost.length === 1 && only ? only.name : '', message)
-    if (!client.isWebSocket || settings.revocation === 'close') {
+    if (!client.isWebSocket || config.choice('ws-revocation') === 'close') {
       client.close(closeWith(CLOSES.permissionsChanged, { text: message }), push)
       return true
     }
@@ -205,8 +205,7 @@ export class Enforcement {
     hit: number,
     durable: boolean,
   ): Promise<void> {
-    const { audit, clock, events } = this.#parts
-    if (!audit) return
+    const { audit, clock, log } = this.#parts
     const entry: AuditEntry = {
       atMs: Math.floor(clock.wallMs()),
       action,
@@ -226,7 +225,7 @@ export class Enforcement {
       this.#auditProblem = undefined
     } catch (error) {
       this.#auditProblem = 'token-audit-file cannot be written'
-      events.auditFailed?.(error)
+      log.error({ err: error }, 'token-audit-file cannot be written')
     }
   }
 }

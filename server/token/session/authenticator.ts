@@ -7,7 +7,7 @@ import { refuse } from '../verify/refusal.ts'
 import type { TokenRefusal } from '../verify/refusal.ts'
 import { TrustedIssuers } from '../verify/trusted-issuers.ts'
 import type { IssuerParts } from '../verify/trusted-issuers.ts'
-import { judgeAgain, verify } from '../verify/verify.ts'
+import { judgeAgain, looksLikeToken, verify } from '../verify/verify.ts'
 import type { VerifiedToken } from '../verify/verify.ts'
 
 /** The parts that a {@link TokenAuthenticator} is built with. */
@@ -36,6 +36,11 @@ export class TokenAuthenticator {
   /** An issuer is configured, so that tokens can log in at all. */
   get enabled(): boolean {
     return this.issuers.byIss.size > 0
+  }
+
+  /** Reports whether a single AUTH argument is to be taken for a token. */
+  looksLikeToken(text: string): boolean {
+    return this.enabled && looksLikeToken(text)
   }
 
   /**

@@ -1,19 +1,40 @@
 import type { Identity } from '../../acl/authorize.ts'
+import type { CommandCatalog } from '../../acl/catalog.ts'
 import type { UserChange } from '../../acl/users.ts'
 import type { User } from '../../acl/user.ts'
 import type { Client } from '../../client/client.ts'
-import { CLOSES, closeWith, type CodedCause } from '../../client/close.ts'
+import type { ClientTable } from '../../client/clients.ts'
+import { CLOSES, type CodedCause } from '../../client/close.ts'
 import { lostSubscriptions, ruleOfSession } from '../../client/lost-subscriptions.ts'
-import { ExpiryWheel, type ExpiryEntry, type ExpiryListener } from './expiry.ts'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/store.ts'
+import type { Logger } from '../../log.ts'
+import type { Registry } from '../../pubsub/registry.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
-import { tokenPushes } from './pushes.ts'
+import type { AuditLog } from '../revoke/audit.ts'
 import { TokenOverlay } from '../revoke/channels.ts'
-import { Enforcement, tell, type LostSubscription } from '../revoke/enforcement.ts'
-import { RevocationTable } from '../revoke/table.ts'
+import { Enforcement, tell, unsubscribePush } from '../revoke/enforcement.ts'
+import { retryAfterMs } from '../revoke/revocation.ts'
+import type { RevocationTable } from '../revoke/table.ts'
 import { SessionIndex } from '../revoke/targets.ts'
-import type { TokenLogin, TokenSessionParts } from './session-parts.ts'
-import { retryAfterMs, type Revocation } from '../revoke/revocation.ts'
-import { looksLikeToken } from '../verify/verify.ts'
+import type { TokenAuthenticator } from './authenticator.ts'
+import { ExpiryWheel, type ExpiryEntry, type ExpiryListener } from './expiry.ts'
+import { tokenPushes } from './pushes.ts'
+
+/** The parts of the server that token sessions work with. */
+export interface TokenSessionParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Logger
+  /** 0 to 1. */
+  readonly random: () => number
+  readonly catalog: CommandCatalog
+  readonly authenticator: TokenAuthenticator
+  readonly clients: ClientTable
+  readonly registry: Registry
+  readonly revocations: RevocationTable
+  readonly audit: AuditLog
+}
 
 /** A client that is logged in with a token. */
 class Session implements ExpiryListener {
@@ -39,27 +60,24 @@ class Session implements ExpiryListener {
   }
 }
 
-const CHANGED = 'permissions changed'
-const REVOKED = 'WRONGPASS token revoked'
-
 /**
- * The connections that are logged in with a token: from login over refresh and changes of roles and ceilings to the end of
- * the token.
+ * The live token sessions: a session begins at a login or a refresh, follows changes of its roles, ceilings, issuer and
+ * key, and ends with its token or its connection.
  */
 export class TokenSessions {
   readonly #parts: TokenSessionParts
   readonly #sessions = new Map<Client, Session>()
   readonly #index = new SessionIndex()
+  readonly #wheel: ExpiryWheel
   /** The revocations in force. */
   readonly revocations: RevocationTable
   /** TOKEN REVOKE and TOKEN UNREVOKE. */
   readonly revocation: Enforcement
-  readonly #wheel: ExpiryWheel
 
   constructor(parts: TokenSessionParts) {
     this.#parts = parts
     this.#wheel = new ExpiryWheel(parts.clock)
-    this.revocations = parts.revocations ?? new RevocationTable({ clock: parts.clock })
+    this.revocations = parts.revocations
     this.revocation = new Enforcement(parts, this.revocations, {
       index: this.#index,
       clients: () => this.#sessions.keys(),
@@ -68,19 +86,9 @@ export class TokenSessions {
     parts.clients.onClosed((client) => this.end(client))
   }
 
-  /** Whether any issuer is configured. */
-  get enabled(): boolean {
-    return this.#parts.authenticator.enabled
-  }
-
-  /** Sessions that are live now. */
+  /** Number of live sessions. */
   get size(): number {
     return this.#sessions.size
-  }
-
-  /** Whether a single AUTH argument is to be taken for a token. */
-  looksLikeToken(text: string): boolean {
-    return this.enabled && looksLikeToken(text)
   }
 
   /** The grant of a live session. */
@@ -88,103 +96,44 @@ export class TokenSessions {
     return this.#sessions.get(client)?.grant
   }
 
+  /** The revocation that refuses a token now, with the hint when another token may be accepted. */
+  refusing(grant: CompiledGrant): { id: number; retryMs: number | undefined } | undefined {
+    const record = this.revocations.refusing(grant)
+    return record && { id: record.id, retryMs: retryAfterMs(record, this.#parts.clock.wallMs()) }
+  }
+
   /**
-   * Verifies a token for a client. Nothing changes until {@link login}.
+   * Begins a session, or gives a live one another token, and re-checks every subscription in the same turn. Where the
+   * issuer or the key has gone since the token was verified the connection is ended instead.
    *
-   * @param token Byte string, as it came.
+   * @returns A push for each subscription that was lost, which has ended.
    */
-  async verify(client: Client, token: string): Promise<TokenLogin> {
-    if (!this.enabled) {
-      return { error: 'WRONGPASS invalid token', cause: CLOSES.invalidToken }
-    }
-    const result = await this.#parts.authenticator.authenticate(token)
-    if ('refused' in result) {
-      this.#parts.events.refused(client, result.refused)
-      const { code, reply } = result.refused
-      const cause = code === 'expired' ? CLOSES.tokenExpired : CLOSES.invalidToken
-      return { error: reply, cause }
-    }
-    const revocation = this.revocations.refusing(result.ok)
-    if (revocation) {
-      this.#parts.events.revoked?.(client, result.ok, revocation)
-      return { error: REVOKED, cause: this.#revokedCause(revocation) }
-    }
-    const ceilings = this.#parts.authenticator.ceilingsOf(result.ok)
-    if (ceilings.some((ceiling) => !ceiling.enabled)) {
-      return { error: 'WRONGPASS invalid token', cause: CLOSES.subjectDisabled }
-    }
-    if (client.isWebSocket && this.#hasTooMany(client, result.ok.userName)) {
-      return { error: 'ERR too many connections of this user', cause: CLOSES.tooManyConnections }
-    }
-    return result
-  }
-
-  #hasTooMany(client: Client, userName: string): boolean {
-    const most = this.#parts.settings.maxWebSocketsPerUser
-    if (most === 0 || client.identity.user.name === userName) return false
-    let count = 0
-    for (const other of this.#parts.clients.ofUser(userName)) if (other.isWebSocket) count++
-    return count >= most
-  }
-
-  /**
-   * Why a client may not become the subject of this grant now: with subscriptions a session can only be refreshed by a token
-   * of its own subject. A token that was revoked since it was verified is refused as {@link verify} would have.
-   */
-  refuseChange(client: Client, grant: CompiledGrant): string | undefined {
-    const revocation = this.revocations.refusing(grant)
-    if (revocation) {
-      this.#parts.events.revoked?.(client, grant, revocation)
-      if (client.isWebSocket && !client.authenticated) client.close(this.#revokedCause(revocation))
-      return REVOKED
-    }
-    if (!client.subscriptions.any) return undefined
-    const current = this.#sessions.get(client)?.grant
-    if (current?.userName === grant.userName) return undefined
-    return 'ERR AUTH with a token of another subject is not allowed while there are subscriptions'
-  }
-
-  /**
-   * Puts a grant in force, and re-checks every subscription under it in the same turn. One that is revoked by now ends the
-   * connection instead.
-   *
-   * @returns What was lost. It is unsubscribed; the caller tells the client before its `+OK`.
-   */
-  login(client: Client, fresh: CompiledGrant): LostSubscription[] {
-    // Time passed since it was compiled: roles may have changed meanwhile.
-    const { authenticator } = this.#parts
-    const grant = authenticator.recompile(fresh)
+  begin(client: Client, verified: CompiledGrant): readonly Buffer[] {
+    const { authenticator, catalog, clock, config, random, registry } = this.#parts
+    // Roles may have changed since it was compiled.
+    const grant = authenticator.recompile(verified)
     if (!authenticator.trusts(grant)) {
-      cutForKey(client, CLOSES.issuerChanged)
-      return []
-    }
-    const revocation = this.revocations.refusing(grant)
-    if (revocation) {
-      this.#parts.events.revoked?.(client, grant, revocation)
-      client.close(this.#revokedCause(revocation))
+      cut(client, CLOSES.issuerChanged)
       return []
     }
     this.#forget(client)
-    const { clock, settings, random } = this.#parts
-    const life = { expiresAtMs: grant.expiresAtMs, graceMs: settings.graceMs }
     const session = new Session(client, grant)
-    session.expiry = this.#wheel.add(life, session, random())
+    const graceMs = config.seconds('token-expiry-grace') * 1000
+    session.expiry = this.#wheel.add({ expiresAtMs: grant.expiresAtMs, graceMs }, session, random())
     this.#sessions.set(client, session)
     this.#index.add(client, grant)
     client.authenticate()
-    this.#enforce(client, grant)
+    this.#identify(client, grant)
     const overlay = new TokenOverlay(grant, this.revocations.channels)
-    this.#parts.registry.regroup(client, () => (client.overlay = overlay))
+    registry.regroup(client, () => (client.overlay = overlay))
     client.output.dropQueued((_kind, _name, channel) => !overlay.mayReceive(channel))
-    this.#parts.events.accepted(client, grant)
-    const rule = ruleOfSession(client, this.#parts.catalog)
-    const lost = lostSubscriptions(client, rule).map((subscription) =>
-      this.revocation.unsubscribe(client, subscription),
+    const pushes = lostSubscriptions(client, ruleOfSession(client, catalog)).map((lost) =>
+      unsubscribePush(client, this.revocation.unsubscribe(client, lost)),
     )
     if (client.isWebSocket) {
       tell(client, tokenPushes.accepted(grant.userName, grant.expiresAtMs - clock.wallMs()))
     }
-    return lost
+    return pushes
   }
 
   /** Forgets that a client was logged in with a token. Its permissions stay until somebody sets others. */
@@ -223,14 +172,14 @@ export class TokenSessions {
     for (const [client, { grant }] of [...this.#sessions]) {
       if (!concerns(grant)) continue
       if (authenticator.trusts(grant)) this.#reevaluate(client, true)
-      else cutForKey(client, CLOSES.issuerChanged)
+      else cut(client, CLOSES.issuerChanged)
     }
   }
 
   /** Cuts the sessions that keys admitted which are trusted no longer. */
   keysRemoved(keyIds: readonly string[]): void {
     for (const [client, { grant }] of [...this.#sessions]) {
-      if (keyIds.includes(grant.keyId)) cutForKey(client, CLOSES.keyRemoved)
+      if (keyIds.includes(grant.keyId)) cut(client, CLOSES.keyRemoved)
     }
   }
 
@@ -238,7 +187,7 @@ export class TokenSessions {
   stop(): void {
     this.#wheel.stop()
     void this.revocations.close()
-    void this.#parts.audit?.close()
+    void this.#parts.audit.close()
     this.#parts.authenticator.issuers.stop()
   }
 
@@ -253,8 +202,8 @@ export class TokenSessions {
     const grant = this.#parts.authenticator.recompile(session.grant)
     if (grant === session.grant && !always) return
     session.grant = grant
-    this.#enforce(client, grant)
-    this.revocation.dropLost(client, CHANGED)
+    this.#identify(client, grant)
+    this.revocation.dropLost(client, CLOSES.permissionsChanged.text)
   }
 
   #ceilingChanged(name: string, before: User | undefined, after: User | undefined): void {
@@ -266,8 +215,8 @@ export class TokenSessions {
         client.close(CLOSES.userDeleted)
         continue
       }
-      this.#enforce(client, session.grant)
-      this.revocation.dropLost(client, CHANGED)
+      this.#identify(client, session.grant)
+      this.revocation.dropLost(client, CLOSES.permissionsChanged.text)
     }
   }
 
@@ -279,8 +228,8 @@ export class TokenSessions {
     return [...own, ...sessions.map(([client]) => client)]
   }
 
-  /** Makes the client who its grant says it is, under the ceilings of now. */
-  #enforce(client: Client, grant: CompiledGrant): void {
+  /** Gives a client the identity of its grant, under the ceilings of now. */
+  #identify(client: Client, grant: CompiledGrant): void {
     const identity: Identity = {
       user: grant.user,
       ceilings: this.#parts.authenticator.ceilingsOf(grant),
@@ -288,14 +237,9 @@ export class TokenSessions {
     }
     this.#parts.clients.setIdentity(client, identity)
   }
-
-  #revokedCause(revocation: Revocation): CodedCause {
-    const retryMs = retryAfterMs(revocation, this.#parts.clock.wallMs())
-    return closeWith(CLOSES.tokenRevoked, { retryMs })
-  }
 }
 
 /** Ends a session whose token could not log in again. */
-function cutForKey(client: Client, cause: CodedCause): void {
+function cut(client: Client, cause: CodedCause): void {
   client.close(cause, tokenPushes.revoked('', cause.text))
 }
