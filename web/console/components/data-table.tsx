@@ -15,9 +15,10 @@ export interface Column<Row> {
   /** Shown on a phone as well; its track is then the same. */
   readonly narrow?: boolean
   readonly align?: 'end'
-  /** What rows are sorted by; a column without it is not sortable. */
-  readonly sortBy?: (row: Row) => string | number
-  readonly cell: (row: Row) => ComponentChildren
+  /** Value that rows are sorted by, and that the cell shows by default. A column without it cannot be sorted. */
+  readonly value?: (row: Row) => string | number
+  /** Content of the cell, where it is more than the value. */
+  readonly cell?: (row: Row) => ComponentChildren
 }
 
 /** Choosing rows by check boxes. */
@@ -56,7 +57,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
   const [active, setActive] = useState(-1)
 
   const rows = useMemo(
-    () => sortRows(props.rows, columns.find(({ key }) => key === sorting?.key)?.sortBy, sorting),
+    () => sortRows(props.rows, columns.find(({ key }) => key === sorting?.key)?.value, sorting),
     [props.rows, columns, sorting],
   )
   useLayoutEffect(() => {
@@ -171,7 +172,7 @@ function HeadRow<Row>(
               class={cellClass(column)}
               aria-sort={isSorted ? direction : undefined}
             >
-              {column.sortBy ? (
+              {column.value ? (
                 <button
                   type="button"
                   onClick={() =>
@@ -238,7 +239,7 @@ function BodyRow<Row>(
       )}
       {props.columns.map((column) => (
         <div key={column.key} role="gridcell" class={cellClass(column)}>
-          {column.cell(row)}
+          {column.cell ? column.cell(row) : <Value value={column.value?.(row)} />}
         </div>
       ))}
     </div>
@@ -253,4 +254,9 @@ function toggle(selection: Selection, key: string): void {
   const keys = new Set(selection.keys)
   if (!keys.delete(key)) keys.add(key)
   selection.onChange(keys)
+}
+
+/** A text may be cut to the width of the column: the tooltip has all of it. */
+function Value({ value }: { readonly value: string | number | undefined }) {
+  return typeof value === 'string' ? <span title={value}>{value}</span> : value
 }

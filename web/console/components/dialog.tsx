@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { answerConfirmation, confirmation } from '../model/messages.ts'
 import { CommandList } from './commands.tsx'
 
-/** A modal dialog: it is open while it is rendered. The browser keeps the focus within, and Escape closes it. */
+/** Modal dialog, open while it is rendered. The browser traps the focus, and Escape closes it. */
 export function Dialog(props: {
   readonly title: string
   readonly wide?: boolean
@@ -15,7 +15,7 @@ export function Dialog(props: {
     const dialog = element.current
     if (!dialog) return
     dialog.showModal()
-    // The focus may have gone to a button at the end, but reading begins at the head.
+    // The focus may be on a button at the end, but reading starts at the top.
     dialog.scrollTop = 0
   }, [])
   return (
@@ -28,7 +28,7 @@ export function Dialog(props: {
         props.onClose()
       }}
       onClick={(event) => {
-        // A click on the element itself is one beside its content: on the backdrop.
+        // A click on the element itself is a click on the backdrop.
         if (event.target === element.current) props.onClose()
       }}
     >
@@ -45,30 +45,47 @@ export function Dialog(props: {
   )
 }
 
-/** All that is known of a row, also what has no room in the table. */
+/** Names and values in two columns. */
+export type FactList = readonly (readonly [name: string, value: string])[]
+
+/** A list of names and values. Facts with an empty value are left out, unless a text stands for the empty value. */
+export function Facts(props: {
+  readonly facts: FactList
+  readonly empty?: string
+  readonly testId?: string
+}) {
+  const { facts, empty = '', testId } = props
+  return (
+    <dl class="facts" data-testid={testId}>
+      {facts.map(([name, value]) => {
+        const shown = value === '' ? empty : value
+        return (
+          shown !== '' && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{shown}</dd>
+            </div>
+          )
+        )
+      })}
+    </dl>
+  )
+}
+
+/** All details of a table row, including those that have no column. */
 export function FactsDialog(props: {
   readonly title: string
-  /** Those that are empty are left out. */
-  readonly facts: readonly (readonly [name: string, value: string])[]
+  readonly facts: FactList
   readonly onClose: () => void
 }) {
   return (
     <Dialog title={props.title} onClose={props.onClose}>
-      <dl class="facts" data-testid="facts">
-        {props.facts
-          .filter(([, value]) => value !== '')
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-      </dl>
+      <Facts facts={props.facts} testId="facts" />
     </Dialog>
   )
 }
 
-/** Shows the question that waits for its answer. */
+/** Dialog of the pending question. */
 export function ConfirmHost() {
   const question = confirmation.value
   if (!question) return null

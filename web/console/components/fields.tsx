@@ -1,5 +1,24 @@
 import type { ComponentChildren } from 'preact'
 
+/** A form that the page handles itself. */
+export function Form(props: {
+  readonly class: string
+  readonly onSubmit: () => void
+  readonly children: ComponentChildren
+}) {
+  return (
+    <form
+      class={props.class}
+      onSubmit={(event) => {
+        event.preventDefault()
+        props.onSubmit()
+      }}
+    >
+      {props.children}
+    </form>
+  )
+}
+
 /** A control under its label. */
 export function Field(props: {
   readonly label: string

@@ -26,8 +26,5 @@ function explain(error: unknown): readonly [title: string, hint: string] {
   if (error.prefix === 'NOPERM') {
     return ['Not permitted.', 'The user that you logged in as may not run this command.']
   }
-  if (/^ERR unknown (command|subcommand)/i.test(error.message)) {
-    return ['Not available.', 'This server does not have the command.']
-  }
   return ['Refused.', '']
 }

@@ -4,7 +4,7 @@ import { parseClient, parseClientList } from './client-list.ts'
 import type { ConnectionRow } from './client-list.ts'
 import type { Command } from './commands.ts'
 import { plural } from './format.ts'
-import { announce, announceFailure, confirm } from './messages.ts'
+import { announceOutcome, confirm } from './messages.ts'
 import { listOf, numberOf, recordOf, textOf } from './reply.ts'
 import type { Session } from './session.ts'
 
@@ -66,12 +66,10 @@ export async function killConnections(
     isDanger: true,
   })
   if (!confirmed) return false
-  try {
+  await announceOutcome(async () => {
     const replies = await session.sendAll(commands)
     const killed = replies.reduce<number>((sum, reply) => sum + (numberOf(reply) ?? 0), 0)
-    announce(`${plural(killed, 'connection')} killed`)
-  } catch (error) {
-    announceFailure(error)
-  }
+    return `${plural(killed, 'connection')} killed`
+  })
   return true
 }

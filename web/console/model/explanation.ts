@@ -1,7 +1,7 @@
 import type { RespValue } from '../../../shared/resp/types.ts'
 import { alternativesOf, splitRules } from './acl-rules.ts'
 import type { Alternative } from './acl-rules.ts'
-import { recordOf, textOf } from './reply.ts'
+import { fieldsOf } from './reply.ts'
 
 /** What TOKEN EXPLAIN says; what does not apply is empty. */
 export interface Explanation {
@@ -24,8 +24,7 @@ export interface Explanation {
 
 /** Reads the reply of TOKEN EXPLAIN. */
 export function parseExplanation(reply: RespValue): Explanation {
-  const fields = recordOf(reply)
-  const text = (name: string): string => textOf(fields.get(name))
+  const text = fieldsOf(reply)
   const [, , ...rules] = splitRules(text('grant'))
   return {
     allowed: text('allowed') === '1' || text('allowed') === 'true',

@@ -2,35 +2,39 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import type { Command } from './commands.ts'
 
-/** What something that was thrown says, for people. */
+/** Message of something that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What the page says about something that was done. */
-export interface Notice {
+/** Message about something that was done. */
+interface Notice {
   readonly text: string
   readonly failed: boolean
 }
 
 const SHOWN_MS = 8_000
 
-/** The last notice; undefined once it was shown long enough. */
+/** The current notice; undefined once it was shown long enough. */
 export const notice = signal<Notice | undefined>(undefined)
 
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Says what was done. */
+/** Announces the outcome of some work: its text, or its failure. */
+export async function announceOutcome(work: () => Promise<string>): Promise<void> {
+  try {
+    announce(await work())
+  } catch (error) {
+    show({ text: messageOf(error), failed: true })
+  }
+}
+
+/** Announces that something was done. */
 export function announce(text: string): void {
   show({ text, failed: false })
 }
 
-/** Says what could not be done, and why. */
-export function announceFailure(error: unknown): void {
-  show({ text: messageOf(error), failed: true })
-}
-
-/** Takes the notice away. */
+/** Removes the notice. */
 export function dismissNotice(): void {
   clearTimeout(timer)
   notice.value = undefined
@@ -39,27 +43,27 @@ export function dismissNotice(): void {
 function show(next: Notice): void {
   clearTimeout(timer)
   notice.value = next
-  // What failed stays until it was read.
+  // A failure stays until it is dismissed.
   if (!next.failed) timer = setTimeout(dismissNotice, SHOWN_MS)
 }
 
-/** A question before something that cannot be taken back, or that reaches others. */
-export interface Confirmation {
+/** A question before an action that cannot be undone, or that affects others. */
+interface Confirmation {
   readonly title: string
   readonly body?: ComponentChildren
-  /** What will be sent. */
+  /** The commands that the action sends. */
   readonly commands: readonly Command[]
   /** The verb on the button. */
   readonly action: string
   readonly isDanger?: boolean
 }
 
-/** The question that waits for its answer. */
+/** The pending question. */
 export const confirmation = signal<Confirmation | undefined>(undefined)
 
 let answer: ((confirmed: boolean) => void) | undefined
 
-/** Asks; a question that still waits is answered with no. */
+/** Asks for confirmation. A question that is still pending is answered with no. */
 export function confirm(question: Confirmation): Promise<boolean> {
   answer?.(false)
   confirmation.value = question
@@ -68,7 +72,7 @@ export function confirm(question: Confirmation): Promise<boolean> {
   })
 }
 
-/** Answers the question. */
+/** Answers the pending question. */
 export function answerConfirmation(confirmed: boolean): void {
   const resolve = answer
   answer = undefined

@@ -72,6 +72,12 @@ export function recordOf(value: RespValue | undefined): ReadonlyMap<string, Resp
   return new Map(pairsOf(value).map(([key, each]) => [textOf(key), each]))
 }
 
+/** Reads the fields of a map as texts. A field that is missing is the empty text. */
+export function fieldsOf(value: RespValue): (name: string) => string {
+  const fields = recordOf(value)
+  return (name) => textOf(fields.get(name))
+}
+
 /** A name for people: as text if it is UTF-8 without control characters, else with `\xNN` for what is not printable ASCII. */
 export function labelOf(name: Uint8Array): string {
   const text = strictText(name)

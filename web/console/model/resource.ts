@@ -65,3 +65,29 @@ export function useResource<Value>(
     refresh: () => setAsked((times) => times + 1),
   }
 }
+
+/** Runs actions of the operator, and keeps the error of the last one for its message. */
+export interface Action {
+  /** Undefined while nothing failed. */
+  readonly error: unknown
+  /** @returns False if the work threw. */
+  readonly run: (work: () => Promise<void>) => Promise<boolean>
+  readonly clear: () => void
+}
+
+/** An {@link Action} of a view. */
+export function useAction(): Action {
+  const [error, setError] = useState<unknown>()
+  const clear = (): void => setError(undefined)
+  const run = async (work: () => Promise<void>): Promise<boolean> => {
+    clear()
+    try {
+      await work()
+      return true
+    } catch (failure) {
+      setError(failure)
+      return false
+    }
+  }
+  return { error, run, clear }
+}

@@ -1,6 +1,6 @@
 import type { RespValue } from '../../../shared/resp/types.ts'
-import { numberOf, recordOf, textOf } from './reply.ts'
 import type { Command } from './commands.ts'
+import { fieldsOf } from './reply.ts'
 
 /** What TOKEN REVOKE can name. */
 export const REVOCATION_KINDS = [
@@ -118,22 +118,25 @@ export interface RevocationRow {
 
 /** Reads one record of TOKEN REVOCATIONS. */
 export function parseRevocation(record: RespValue): RevocationRow {
-  const fields = recordOf(record)
-  const text = (name: string): string => textOf(fields.get(name))
+  const text = fieldsOf(record)
   const options: string[] = []
   if (text('for') !== '') options.push(`FOR ${text('for')}`)
   if (text('issuer') !== '') options.push(`FROM ${text('issuer')}`)
   if (text('only') !== '') options.push(`ONLY ${text('only')}`)
   if (text('hard') === '1') options.push('HARD')
   return {
-    id: numberOf(fields.get('id')) ?? 0,
+    id: Number(text('id')),
     kind: text('kind').toUpperCase(),
     target: text('target'),
     options: options.join(' '),
-    atMs: numberOf(fields.get('at')),
-    expiresAtMs: numberOf(fields.get('expires')),
+    atMs: timeOf(text('at')),
+    expiresAtMs: timeOf(text('expires')),
     by: text('by'),
     reason: text('reason'),
-    hit: numberOf(fields.get('hit')) ?? 0,
+    hit: Number(text('hit')),
   }
+}
+
+function timeOf(text: string): number | undefined {
+  return text === '' ? undefined : Number(text)
 }

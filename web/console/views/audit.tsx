@@ -6,9 +6,10 @@ import { Choice } from '../components/fields.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { showDate } from '../model/format.ts'
-import { listOf, numberOf, recordOf, textOf } from '../model/reply.ts'
+import { fieldsOf, listOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
 import { useSession } from '../model/session.ts'
+import type { FactList } from '../components/dialog.tsx'
 
 /** The server has a thousand entries at hand. */
 const AUDIT = ['RESPCAST', 'AUDIT', 'COUNT', '1000'] as const
@@ -65,7 +66,7 @@ export function AuditView() {
   )
 }
 
-function factsOf(row: AuditRow, isAudit: boolean): readonly (readonly [string, string])[] {
+function factsOf(row: AuditRow, isAudit: boolean): FactList {
   return [
     ['When', showDate(row.atMs)],
     [isAudit ? 'By' : 'To whom', row.by],
@@ -80,7 +81,7 @@ function columnsOf(isAudit: boolean): readonly Column<AuditRow>[] {
       key: 'at',
       title: 'When',
       width: '10.5rem',
-      sortBy: (row) => row.atMs,
+      value: (row) => row.atMs,
       cell: (row) => <time>{showDate(row.atMs)}</time>,
     },
     {
@@ -88,30 +89,27 @@ function columnsOf(isAudit: boolean): readonly Column<AuditRow>[] {
       title: isAudit ? 'Action' : 'Refused',
       width: '6rem',
       narrow: true,
-      sortBy: (row) => row.action,
-      cell: (row) => row.action,
+      value: (row) => row.action,
     },
     {
       key: 'what',
       title: 'What',
       width: 'minmax(0, 1.4fr)',
       narrow: true,
-      sortBy: (row) => row.what,
+      value: (row) => row.what,
       cell: (row) => <b title={row.what}>{row.what}</b>,
     },
     {
       key: 'by',
       title: isAudit ? 'By' : 'To whom',
       width: 'minmax(0, 1.2fr)',
-      sortBy: (row) => row.by,
-      cell: (row) => <span title={row.by}>{row.by}</span>,
+      value: (row) => row.by,
     },
     {
       key: 'reason',
       title: 'Reason',
       width: 'minmax(0, 1.2fr)',
-      sortBy: (row) => row.reason,
-      cell: (row) => <span title={row.reason}>{row.reason}</span>,
+      value: (row) => row.reason,
     },
     {
       key: 'count',
@@ -119,8 +117,7 @@ function columnsOf(isAudit: boolean): readonly Column<AuditRow>[] {
       width: '5rem',
       narrow: true,
       align: 'end',
-      sortBy: (row) => row.count,
-      cell: (row) => row.count,
+      value: (row) => row.count,
     },
   ]
 }
@@ -140,34 +137,32 @@ export interface AuditRow {
 
 /** Reads one record of RESPCAST AUDIT. */
 export function parseAuditEntry(record: RespValue): AuditRow {
-  const fields = recordOf(record)
-  const text = (name: string): string => textOf(fields.get(name))
+  const text = fieldsOf(record)
   const words = [text('kind').toUpperCase(), text('target'), text('options')]
   const notes = [text('reason')]
   if (text('durable') === '0') notes.push('not on disk')
   return {
     key: `${text('at')}-${text('id')}-${text('action')}`,
-    atMs: numberOf(fields.get('at')) ?? 0,
+    atMs: Number(text('at')),
     action: text('action'),
     by: `${text('by')} ${text('address')}`.trim(),
     what: words.filter((word) => word !== '').join(' '),
     reason: notes.filter((note) => note !== '').join(', '),
-    count: numberOf(fields.get('hit')) ?? 0,
+    count: Number(text('hit')),
   }
 }
 
 /** Reads one record of ACL LOG. */
 export function parseLogEntry(record: RespValue): AuditRow {
-  const fields = recordOf(record)
-  const text = (name: string): string => textOf(fields.get(name))
+  const text = fieldsOf(record)
   const address = /(?:^| )addr=(\S*)/.exec(text('client-info'))?.[1] ?? ''
   return {
     key: text('entry-id'),
-    atMs: numberOf(fields.get('timestamp-last-updated')) ?? 0,
+    atMs: Number(text('timestamp-last-updated')),
     action: text('reason'),
     by: `${text('username')} ${address}`.trim(),
     what: text('object'),
     reason: text('context') === 'toplevel' ? '' : text('context'),
-    count: numberOf(fields.get('count')) ?? 0,
+    count: Number(text('count')),
   }
 }

@@ -44,7 +44,7 @@ export function ChannelsView() {
         title: kind === 'pattern' ? 'Pattern' : 'Channel',
         width: 'minmax(0, 1fr)',
         narrow: true,
-        sortBy: (row) => row.label,
+        value: (row) => row.label,
         cell: (row) => <code title={row.label}>{row.label}</code>,
       },
       {
@@ -53,7 +53,7 @@ export function ChannelsView() {
         width: '6.6rem',
         narrow: true,
         align: 'end',
-        sortBy: (row) => row.subscribers ?? -1,
+        value: (row) => row.subscribers ?? -1,
         cell: (row) => row.subscribers?.toLocaleString('en') ?? '–',
       },
       {

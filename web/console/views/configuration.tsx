@@ -2,15 +2,15 @@ import { useState } from 'preact/hooks'
 import { CommandList } from '../components/commands.tsx'
 import type { Column } from '../components/data-table.tsx'
 import { Dialog } from '../components/dialog.tsx'
-import { Field } from '../components/fields.tsx'
+import { Field, Form } from '../components/fields.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
 import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import type { Command } from '../model/commands.ts'
 import { DIRECTIVES, isEditable } from '../model/directives.ts'
-import { announce, announceFailure, confirm } from '../model/messages.ts'
+import { announce, announceOutcome, confirm } from '../model/messages.ts'
 import { pairsOf, textOf } from '../model/reply.ts'
-import { useResource } from '../model/resource.ts'
+import { useAction, useResource } from '../model/resource.ts'
 import { go, route } from '../model/route.ts'
 import { useSession } from '../model/session.ts'
 
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<ConfigurationRow>[] = [
     title: 'Directive',
     width: 'minmax(8rem, 1.3fr)',
     narrow: true,
-    sortBy: (row) => row.name,
+    value: (row) => row.name,
     cell: (row) => <code title={row.name}>{row.name}</code>,
   },
   {
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<ConfigurationRow>[] = [
     title: 'Value',
     width: 'minmax(6rem, 1.3fr)',
     narrow: true,
-    sortBy: (row) => row.value,
+    value: (row) => row.value,
     cell: (row) => (
       <span title={row.value} class={isChanged(row) ? 'changed' : ''}>
         {row.value === '' ? <span class="quiet">(empty)</span> : row.value}
@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<ConfigurationRow>[] = [
     key: 'change',
     title: 'Change',
     width: '5rem',
-    sortBy: (row) => DIRECTIVES.get(row.name)?.change ?? '',
+    value: (row) => DIRECTIVES.get(row.name)?.change ?? '',
     cell: (row) =>
       isEditable(row.name) ? (
         (DIRECTIVES.get(row.name)?.change ?? '')
@@ -74,12 +74,10 @@ export function ConfigurationView() {
   const run = async (subcommand: 'REWRITE' | 'RESETSTAT', title: string): Promise<void> => {
     const command = ['CONFIG', subcommand] as const
     if (!(await confirm({ title, commands: [command], action: 'Go on' }))) return
-    try {
+    await announceOutcome(async () => {
       await session.send(command)
-      announce(`CONFIG ${subcommand} done`)
-    } catch (failure) {
-      announceFailure(failure)
-    }
+      return `CONFIG ${subcommand} done`
+    })
   }
   return (
     <>
@@ -145,25 +143,20 @@ export function DirectiveEditor(props: {
   const { name } = props.row
   const session = useSession()
   const [value, setValue] = useState(props.row.value)
-  const [error, setError] = useState<unknown>()
+  const { error, run } = useAction()
   const directive = DIRECTIVES.get(name)
   const editable = isEditable(name)
   const command: Command = ['CONFIG', 'SET', name, value]
-  const save = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    setError(undefined)
-    try {
+  const save = (): Promise<boolean> =>
+    run(async () => {
       await session.send(command)
       announce(`${name} is ${value === '' ? 'empty' : value} now`)
       props.onSaved()
       props.onClose()
-    } catch (failure) {
-      setError(failure)
-    }
-  }
+    })
   return (
     <Dialog title={name} onClose={props.onClose}>
-      <form class="stack" onSubmit={(event) => void save(event)}>
+      <Form class="stack" onSubmit={() => void save()}>
         {directive && (
           <p>
             {directive.meaning}{' '}
@@ -206,7 +199,7 @@ export function DirectiveEditor(props: {
             </button>
           )}
         </footer>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Column } from '../components/data-table.tsx'
-import { Dialog } from '../components/dialog.tsx'
+import { Dialog, Facts } from '../components/dialog.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
 import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
@@ -105,7 +105,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
     title: 'Id',
     width: '2.6rem',
     align: 'end',
-    sortBy: (row) => Number(row.id),
+    value: (row) => Number(row.id),
     cell: (row) => row.id,
   },
   {
@@ -113,21 +113,21 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
     title: 'User',
     width: 'minmax(6rem, 1.2fr)',
     narrow: true,
-    sortBy: (row) => row.user,
+    value: (row) => row.user,
     cell: (row) => <b title={row.user}>{row.user === '' ? '(not logged in)' : row.user}</b>,
   },
   {
     key: 'origin',
     title: 'Origin or address',
     width: 'minmax(9rem, 1.6fr)',
-    sortBy: (row) => row.origin || row.address,
+    value: (row) => row.origin || row.address,
     cell: (row) => <span title={row.address}>{row.origin || row.address}</span>,
   },
   {
     key: 'transport',
     title: 'Transport',
     width: '5.2rem',
-    sortBy: (row) => row.transport,
+    value: (row) => row.transport,
     cell: (row) => row.transport || <span class="quiet">{row.protocol}</span>,
   },
   {
@@ -135,7 +135,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
     title: 'Age',
     width: '4.7rem',
     align: 'end',
-    sortBy: (row) => row.ageSeconds,
+    value: (row) => row.ageSeconds,
     cell: (row) => showSeconds(row.ageSeconds),
   },
   {
@@ -143,7 +143,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
     title: 'Idle',
     width: '4.7rem',
     align: 'end',
-    sortBy: (row) => row.idleSeconds,
+    value: (row) => row.idleSeconds,
     cell: (row) => showSeconds(row.idleSeconds),
   },
   {
@@ -152,7 +152,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
     width: '5rem',
     narrow: true,
     align: 'end',
-    sortBy: (row) => row.queuedBytes,
+    value: (row) => row.queuedBytes,
     cell: (row) => (
       <span class={row.queuedBytes > 0 ? 'warn' : ''}>{showBytes(row.queuedBytes)}</span>
     ),
@@ -163,14 +163,13 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
     width: '3.2rem',
     narrow: true,
     align: 'end',
-    sortBy: (row) => row.subscriptions,
-    cell: (row) => row.subscriptions,
+    value: (row) => row.subscriptions,
   },
   {
     key: 'token',
     title: 'Token ends',
     width: '6.2rem',
-    sortBy: (row) => row.tokenEndsAtMs ?? 0,
+    value: (row) => row.tokenEndsAtMs ?? 0,
     cell: (row) => (row.tokenEndsAtMs ? showLeft(row.tokenEndsAtMs, Date.now()) : ''),
   },
 ]
@@ -223,14 +222,7 @@ export function ConnectionDetails(props: {
           ))}
           {held.value?.every(({ names }) => names.length === 0) && <p class="quiet">None.</p>}
           <h3>CLIENT LIST</h3>
-          <dl class="facts" data-testid="client-fields">
-            {[...clientFields(row.line)].map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value === '' ? '–' : value}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts facts={[...clientFields(row.line)]} empty="–" testId="client-fields" />
           <footer class="dialog-footer">
             {props.isOwn && <span class="quiet">This is the console itself.</span>}
             <button

@@ -6,6 +6,7 @@ import type { InfoSection } from '../model/info.ts'
 import { textOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
 import { useSession } from '../model/session.ts'
+import { Facts } from '../components/dialog.tsx'
 
 const REFRESH_MS = 5_000
 
@@ -55,14 +56,12 @@ export function HealthView() {
             </li>
           ))}
         </ul>
-        <dl class="facts">
-          {HIGHLIGHTS.filter(([name]) => fields.has(name)).map(([name, title]) => (
-            <div key={name}>
-              <dt>{title}</dt>
-              <dd>{highlight(name, fields.get(name) ?? '')}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts
+          facts={HIGHLIGHTS.filter(([name]) => fields.has(name)).map(([name, title]) => [
+            title,
+            highlight(name, fields.get(name) ?? ''),
+          ])}
+        />
       </section>
       <div class="sections">
         {info.value?.map((section) => (
@@ -80,14 +79,7 @@ function Section({ section }: { readonly section: InfoSection }) {
       <summary>
         <h2>{section.title}</h2> <span class="quiet">{section.fields.length}</span>
       </summary>
-      <dl class="facts">
-        {section.fields.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value === '' ? '–' : value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={section.fields} empty="–" />
     </details>
   )
 }

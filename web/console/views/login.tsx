@@ -1,31 +1,26 @@
 import { messageOf } from '../model/messages.ts'
 import { useState } from 'preact/hooks'
-import { Field } from '../components/fields.tsx'
+import { Field, Form } from '../components/fields.tsx'
 import { logIn, webSocketUrl } from '../model/session.ts'
 import type { Session } from '../model/session.ts'
+import { useAction } from '../model/resource.ts'
 
 /** Asks for an ACL user and its password. They stay in the memory of this page. */
 export function LoginView({ onSession }: { readonly onSession: (session: Session) => void }) {
   const [user, setUser] = useState('')
   const [password, setPassword] = useState('')
-  const [problem, setProblem] = useState('')
+  const { error, run } = useAction()
   const [busy, setBusy] = useState(false)
 
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault()
+  const submit = async (): Promise<void> => {
     setBusy(true)
-    setProblem('')
-    try {
-      onSession(await logIn(await webSocketUrl(), user, password))
-    } catch (error) {
-      setProblem(messageOf(error))
-    }
+    await run(async () => onSession(await logIn(await webSocketUrl(), user, password)))
     setBusy(false)
   }
 
   return (
     <main class="login">
-      <form class="card" onSubmit={(event) => void submit(event)}>
+      <Form class="card" onSubmit={() => void submit()}>
         <h1>
           Respcast <span class="quiet">console</span>
         </h1>
@@ -56,13 +51,13 @@ export function LoginView({ onSession }: { readonly onSession: (session: Session
           Log in
         </button>
         <p class="bad" role="alert" data-testid="login-problem">
-          {problem}
+          {error !== undefined && messageOf(error)}
         </p>
         <p class="quiet small">
           Sends <code>AUTH user password</code> on a WebSocket. Nothing is stored: reloading the
           page logs out.
         </p>
-      </form>
+      </Form>
     </main>
   )
 }

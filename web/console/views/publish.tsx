@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
-import { Field, SelectField, TextField } from '../components/fields.tsx'
+import { Field, Form, SelectField, TextField } from '../components/fields.tsx'
 import { Problem } from '../components/problem.tsx'
 import { ViewHeader } from '../components/view-header.tsx'
 import { parseHex, plural, showTime } from '../model/format.ts'
 import { numberOf } from '../model/reply.ts'
 import { useSession } from '../model/session.ts'
+import { useAction } from '../model/resource.ts'
 
 const COMMANDS = [
   ['PUBLISH', 'Channel'],
@@ -33,29 +34,24 @@ export function PublishView() {
   const [channel, setChannel] = useState('')
   const [payload, setPayload] = useState('')
   const [encoding, setEncoding] = useState<'text' | 'hex'>('text')
-  const [error, setError] = useState<unknown>()
+  const { error, run } = useAction()
   const [sent, setSent] = useState<readonly Sent[]>([])
 
-  const publish = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    setError(undefined)
-    try {
+  const publish = (): Promise<boolean> =>
+    run(async () => {
       const bytes = encoding === 'hex' ? parseHex(payload) : payload
       if (bytes === undefined) throw new Error('The message is no pairs of hex digits')
       const receivers = numberOf(await session.send([command, channel, bytes])) ?? 0
       const id = (sent[0]?.id ?? 0) + 1
       setSent([{ id, atMs: Date.now(), channel, receivers }, ...sent].slice(0, MAX_SENT))
-    } catch (failure) {
-      setError(failure)
-    }
-  }
+    })
   return (
     <>
       <ViewHeader
         title="Publish"
         commands={['PUBLISH channel message', 'SPUBLISH channel message']}
       />
-      <form class="card stack" onSubmit={(event) => void publish(event)}>
+      <Form class="card stack" onSubmit={() => void publish()}>
         <div class="fields">
           <SelectField label="To a" value={command} options={COMMANDS} onChange={setCommand} />
           <TextField label="Name" value={channel} required wide onInput={setChannel} />
@@ -81,7 +77,7 @@ export function PublishView() {
           <span class="quiet small">Whoever is subscribed gets it, now.</span>
         </div>
         <Problem error={error} />
-      </form>
+      </Form>
       <div role="status" data-testid="published">
         <ol class="sent" aria-label="Published">
           {sent.map(({ id, atMs, channel: name, receivers }) => (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { AffectedList } from '../components/affected.tsx'
 import { CommandList } from '../components/commands.tsx'
-import { Field, SelectField, TextField } from '../components/fields.tsx'
+import { Field, Form, SelectField, TextField } from '../components/fields.tsx'
 import { Problem } from '../components/problem.tsx'
 import { parseDryRun } from '../model/affected.ts'
 import type { Affected } from '../model/affected.ts'
@@ -17,31 +17,28 @@ import {
 } from '../model/revocations.ts'
 import type { RevocationForm } from '../model/revocations.ts'
 import { useSession } from '../model/session.ts'
+import { useAction } from '../model/resource.ts'
 
 /** Fills in a revocation, shows whom it would hit, and revokes once that is confirmed. */
 export function RevocationFormCard({ onRevoked }: { readonly onRevoked: () => void }) {
   const session = useSession()
   const [form, setForm] = useState<RevocationForm>(EMPTY_FORM)
   const [preview, setPreview] = useState<Affected>()
-  const [error, setError] = useState<unknown>()
+  const { error, run, clear } = useAction()
   const [field, explanation] = KIND_TEXTS[form.kind]
   const change = (changed: Partial<RevocationForm>): void => {
     setForm({ ...form, ...changed })
     setPreview(undefined)
-    setError(undefined)
+    clear()
   }
 
   const dryRun = async (): Promise<Affected | undefined> => {
-    setError(undefined)
-    try {
-      const affected = parseDryRun(await session.send(revokeCommand(form, true)))
-      setPreview(affected)
-      return affected
-    } catch (failure) {
-      setPreview(undefined)
-      setError(failure)
-      return undefined
-    }
+    let affected: Affected | undefined
+    await run(async () => {
+      affected = parseDryRun(await session.send(revokeCommand(form, true)))
+    })
+    setPreview(affected)
+    return affected
   }
   const revoke = async (): Promise<void> => {
     const affected = await dryRun()
@@ -55,25 +52,17 @@ export function RevocationFormCard({ onRevoked }: { readonly onRevoked: () => vo
       isDanger: true,
     })
     if (!confirmed) return
-    try {
+    await run(async () => {
       const hit = numberOf(await session.send(command)) ?? 0
       announce(`Revoked; it hit ${plural(hit, 'live connection')}`)
       setForm({ ...EMPTY_FORM, kind: form.kind })
       setPreview(undefined)
-    } catch (failure) {
-      setError(failure)
-    }
+    })
     onRevoked()
   }
 
   return (
-    <form
-      class="card stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void dryRun()
-      }}
-    >
+    <Form class="card stack" onSubmit={() => void dryRun()}>
       <div class="fields">
         <SelectField
           label="Revoke"
@@ -125,7 +114,7 @@ export function RevocationFormCard({ onRevoked }: { readonly onRevoked: () => vo
         {preview && <AffectedList affected={preview} />}
       </div>
       <Problem error={error} />
-    </form>
+    </Form>
   )
 }
 

@@ -4,7 +4,7 @@ import type { Column } from '../components/data-table.tsx'
 import { FactsDialog } from '../components/dialog.tsx'
 import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
-import { announce, announceFailure, confirm } from '../model/messages.ts'
+import { announceOutcome, confirm } from '../model/messages.ts'
 import { showDate, showLeft } from '../model/format.ts'
 import { listOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
@@ -13,6 +13,7 @@ import type { RevocationRow } from '../model/revocations.ts'
 import { useSession } from '../model/session.ts'
 import type { Command } from '../model/commands.ts'
 import { RevocationFormCard } from './revocation-form.tsx'
+import type { FactList } from '../components/dialog.tsx'
 
 const REFRESH_MS = 5_000
 
@@ -36,12 +37,10 @@ export function RevocationsView() {
         action: 'Undo',
       })
       if (!confirmed) return
-      try {
+      await announceOutcome(async () => {
         await session.send(command)
-        announce(`Revocation ${row.id} undone`)
-      } catch (failure) {
-        announceFailure(failure)
-      }
+        return `Revocation ${row.id} undone`
+      })
       refresh()
     }
     return columnsOf((row) => void undo(row))
@@ -83,7 +82,7 @@ export function RevocationsView() {
   )
 }
 
-function factsOf(row: RevocationRow): readonly (readonly [string, string])[] {
+function factsOf(row: RevocationRow): FactList {
   return [
     ['What', `${row.kind} ${row.target}`.trimEnd()],
     ['Options', row.options],
@@ -102,15 +101,14 @@ function columnsOf(onUndo: (row: RevocationRow) => void): readonly Column<Revoca
       title: 'Id',
       width: '3.5rem',
       align: 'end',
-      sortBy: (row) => row.id,
-      cell: (row) => row.id,
+      value: (row) => row.id,
     },
     {
       key: 'target',
       title: 'What',
       width: 'minmax(7rem, 1.4fr)',
       narrow: true,
-      sortBy: (row) => `${row.kind} ${row.target}`,
+      value: (row) => `${row.kind} ${row.target}`,
       cell: (row) => (
         <span title={`${row.kind} ${row.target} ${row.options}`}>
           <span class="quiet small">{row.kind}</span> <b>{row.target}</b>{' '}
@@ -124,21 +122,20 @@ function columnsOf(onUndo: (row: RevocationRow) => void): readonly Column<Revoca
       width: '4rem',
       narrow: true,
       align: 'end',
-      sortBy: (row) => row.hit,
-      cell: (row) => row.hit,
+      value: (row) => row.hit,
     },
     {
       key: 'expires',
       title: 'Ends',
       width: '7rem',
-      sortBy: (row) => row.expiresAtMs ?? Infinity,
+      value: (row) => row.expiresAtMs ?? Infinity,
       cell: (row) => (row.expiresAtMs ? showLeft(row.expiresAtMs, Date.now()) : 'never'),
     },
     {
       key: 'by',
       title: 'By',
       width: 'minmax(8rem, 1fr)',
-      sortBy: (row) => row.by,
+      value: (row) => row.by,
       cell: (row) => (
         <span title={row.atMs ? showDate(row.atMs) : ''}>
           {row.by} <span class="quiet">{row.reason}</span>

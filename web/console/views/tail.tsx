@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { utf8Bytes } from '../../../shared/bytes.ts'
 import type { SubscriptionKind } from '../../client/index.ts'
-import { Choice, SelectField, TextField } from '../components/fields.tsx'
+import { Choice, Form, SelectField, TextField } from '../components/fields.tsx'
 import { matchesFilter } from '../components/filtered-table.tsx'
 import { ViewHeader } from '../components/view-header.tsx'
 import { plural, showBytes, showPayload, showTime } from '../model/format.ts'
@@ -25,13 +25,7 @@ export function TailView() {
   return (
     <>
       <ViewHeader title="Tail" commands={Object.values(SUBSCRIBE_COMMANDS)} />
-      <form
-        class="card fields"
-        onSubmit={(event) => {
-          event.preventDefault()
-          tail.start(kind, utf8Bytes(name))
-        }}
-      >
+      <Form class="card fields" onSubmit={() => tail.start(kind, utf8Bytes(name))}>
         <SelectField label="Kind" value={kind} options={KINDS} onChange={setKind} />
         <TextField label="Name" value={name} required wide onInput={setName} />
         <button type="submit" class="primary">
@@ -40,7 +34,7 @@ export function TailView() {
         <button type="button" disabled={!isOn} onClick={() => tail.stop()}>
           Stop
         </button>
-      </form>
+      </Form>
       <p role="status" data-testid="tail-status" data-status={status}>
         {target && status === 'live' && (
           <>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Field, TextField } from '../components/fields.tsx'
+import { Field, Form, TextField } from '../components/fields.tsx'
 import { Problem } from '../components/problem.tsx'
 import { ViewHeader } from '../components/view-header.tsx'
 import type { Command } from '../model/commands.ts'
@@ -8,6 +8,9 @@ import type { Explanation, TokenParts } from '../model/explanation.ts'
 import { showDate } from '../model/format.ts'
 import { route } from '../model/route.ts'
 import { useSession } from '../model/session.ts'
+import { Facts } from '../components/dialog.tsx'
+import type { FactList } from '../components/dialog.tsx'
+import { useAction } from '../model/resource.ts'
 
 /** Shows who a token is, what it may do, and why not. */
 export function TokensView() {
@@ -17,18 +20,15 @@ export function TokensView() {
   const [clientId, setClientId] = useState(client)
   const [subject, setSubject] = useState<Command>()
   const [explanation, setExplanation] = useState<Explanation>()
-  const [error, setError] = useState<unknown>()
+  const { error, run } = useAction()
 
   const explain = async (command: Command): Promise<void> => {
-    setError(undefined)
     setExplanation(undefined)
     setSubject(undefined)
-    try {
+    await run(async () => {
       setExplanation(parseExplanation(await session.send(command)))
       setSubject(command)
-    } catch (failure) {
-      setError(failure)
-    }
+    })
   }
   useEffect(() => {
     setClientId(client)
@@ -48,13 +48,7 @@ export function TokensView() {
         ]}
       />
       <div class="columns">
-        <form
-          class="card stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void explain(['TOKEN', 'EXPLAIN', trimmed])
-          }}
-        >
+        <Form class="card stack" onSubmit={() => void explain(['TOKEN', 'EXPLAIN', trimmed])}>
           <Field label="Token" wide>
             <textarea
               rows={5}
@@ -74,13 +68,10 @@ export function TokensView() {
             </button>
             <span class="quiet small">It is sent to the server, and kept nowhere.</span>
           </div>
-        </form>
-        <form
+        </Form>
+        <Form
           class="card stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void explain(['TOKEN', 'EXPLAIN', 'CLIENT', clientId.trim()])
-          }}
+          onSubmit={() => void explain(['TOKEN', 'EXPLAIN', 'CLIENT', clientId.trim()])}
         >
           <TextField
             label="Or the id of a connection that logged in with one"
@@ -92,7 +83,7 @@ export function TokensView() {
           <div class="row">
             <button type="submit">Explain the connection</button>
           </div>
-        </form>
+        </Form>
       </div>
       <Problem error={error} />
       {explanation && subject && (
@@ -108,7 +99,7 @@ export function TokensView() {
 
 /** What TOKEN EXPLAIN says, in words. */
 export function ExplanationCard({ explanation }: { readonly explanation: Explanation }) {
-  const facts: readonly (readonly [name: string, value: string])[] = [
+  const facts: FactList = [
     ['User', explanation.user],
     ['Issuer', explanation.issuer],
     ['Roles', explanation.role],
@@ -125,16 +116,7 @@ export function ExplanationCard({ explanation }: { readonly explanation: Explana
           {explanation.allowed ? 'This token logs in' : 'This token is refused'}
         </span>
       </h2>
-      <dl class="facts">
-        {facts
-          .filter(([, value]) => value !== '')
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-      </dl>
+      <Facts facts={facts} />
       {explanation.allowed && <Alternatives explanation={explanation} />}
     </section>
   )
@@ -183,28 +165,24 @@ export function ChannelMatrix({ subject }: { readonly subject: Command }) {
   const session = useSession()
   const [channel, setChannel] = useState('')
   const [answers, setAnswers] = useState<readonly Explanation[]>([])
-  const [error, setError] = useState<unknown>()
-  const ask = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    setError(undefined)
-    try {
-      const questions = COMMANDS.map((command): Command => [
-        ...subject,
-        command,
-        channel,
-        ...(command.endsWith('publish') ? ['payload'] : []),
-      ])
+  const { error, run } = useAction()
+  const ask = async (): Promise<void> => {
+    const questions = COMMANDS.map((command): Command => [
+      ...subject,
+      command,
+      channel,
+      ...(command.endsWith('publish') ? ['payload'] : []),
+    ])
+    const answered = await run(async () => {
       const replies = await Promise.all(questions.map((question) => session.send(question)))
       setAnswers(replies.map((reply) => parseExplanation(reply)))
-    } catch (failure) {
-      setAnswers([])
-      setError(failure)
-    }
+    })
+    if (!answered) setAnswers([])
   }
   return (
     <section class="card">
       <h2>What may it do with a channel?</h2>
-      <form class="fields" onSubmit={(event) => void ask(event)}>
+      <Form class="fields" onSubmit={() => void ask()}>
         <TextField
           label="Channel or pattern"
           value={channel}
@@ -214,7 +192,7 @@ export function ChannelMatrix({ subject }: { readonly subject: Command }) {
           onInput={setChannel}
         />
         <button type="submit">Ask</button>
-      </form>
+      </Form>
       <Problem error={error} />
       {answers.length > 0 && (
         <ul class="verdicts" data-testid="verdicts">
@@ -259,19 +237,12 @@ export function TokenPartsCard({ parts }: { readonly parts: TokenParts }) {
       <h2>
         What stands in it <span class="quiet">read by this page, not verified</span>
       </h2>
-      <dl class="facts">
-        {TIMES.map((name) => {
+      <Facts
+        facts={TIMES.map((name) => {
           const seconds = parts.claims[name]
-          return (
-            typeof seconds === 'number' && (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{showDate(seconds * 1000)}</dd>
-              </div>
-            )
-          )
+          return [name, typeof seconds === 'number' ? showDate(seconds * 1000) : '']
         })}
-      </dl>
+      />
       <div class="columns">
         <pre tabindex={0} aria-label="Header">
           {JSON.stringify(parts.header, undefined, 2)}

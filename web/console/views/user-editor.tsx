@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { changeBody } from '../components/affected.tsx'
 import { Dialog } from '../components/dialog.tsx'
-import { Field, TextField } from '../components/fields.tsx'
+import { Field, Form, TextField } from '../components/fields.tsx'
 import { Problem } from '../components/problem.tsx'
 import { checkableRules, compareRules, splitRules, userKind } from '../model/acl-rules.ts'
 import type { AclUser, RuleChange } from '../model/acl-rules.ts'
@@ -10,7 +10,7 @@ import type { Affected } from '../model/affected.ts'
 import type { Command } from '../model/commands.ts'
 import { announce, confirm } from '../model/messages.ts'
 import { listOf, recordOf, textOf } from '../model/reply.ts'
-import { useResource } from '../model/resource.ts'
+import { useAction, useResource } from '../model/resource.ts'
 import { useSession } from '../model/session.ts'
 import type { Session } from '../model/session.ts'
 
@@ -29,29 +29,20 @@ export function UserEditor(props: {
   const session = useSession()
   const [name, setName] = useState(user?.name ?? 'role:')
   const [text, setText] = useState(user?.rules.join('\n') ?? NEW_RULES)
-  const [error, setError] = useState<unknown>()
+  const { error, run } = useAction()
   const rules = useMemo(() => splitRules(text), [text])
   const change = compareRules(user?.rules ?? [], rules)
   const isChanged = change.added.length + change.removed.length > 0
 
-  const act = async (work: Promise<boolean>): Promise<void> => {
-    try {
-      if (!(await work)) return
+  const act = (work: () => Promise<boolean>): Promise<boolean> =>
+    run(async () => {
+      if (!(await work())) return
       props.onSaved()
       props.onClose()
-    } catch (failure) {
-      setError(failure)
-    }
-  }
+    })
   return (
     <Dialog title={user ? user.name : 'New user, role or ceiling'} wide onClose={props.onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void act(saveUser(session, name, rules, change))
-        }}
-      >
+      <Form class="stack" onSubmit={() => void act(() => saveUser(session, name, rules, change))}>
         {!user && <TextField label="Name" value={name} required onInput={setName} />}
         <Field label="Rules, as ACL SETUSER takes them" wide>
           <textarea
@@ -77,7 +68,7 @@ export function UserEditor(props: {
             <button
               type="button"
               class="danger"
-              onClick={() => void act(deleteUser(session, user.name))}
+              onClick={() => void act(() => deleteUser(session, user.name))}
             >
               Delete
             </button>
@@ -91,7 +82,7 @@ export function UserEditor(props: {
             Save
           </button>
         </footer>
-      </form>
+      </Form>
     </Dialog>
   )
 }

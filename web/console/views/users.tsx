@@ -1,18 +1,18 @@
 import { useState } from 'preact/hooks'
 import type { Column } from '../components/data-table.tsx'
-import { Field, TextField } from '../components/fields.tsx'
+import { Field, Form, TextField } from '../components/fields.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
 import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { parseAclLine } from '../model/acl-rules.ts'
 import type { AclUser } from '../model/acl-rules.ts'
 import { splitWords } from '../model/commands.ts'
-import { announce, announceFailure } from '../model/messages.ts'
 import { bytesOf, listOf, textOf } from '../model/reply.ts'
-import { useResource } from '../model/resource.ts'
+import { useAction, useResource } from '../model/resource.ts'
 import { go, route } from '../model/route.ts'
 import { useSession } from '../model/session.ts'
 import { UserEditor } from './user-editor.tsx'
+import { announceOutcome } from '../model/messages.ts'
 
 const KIND_TEXTS: Readonly<Record<AclUser['kind'], string>> = {
   user: 'user',
@@ -26,14 +26,14 @@ const COLUMNS: readonly Column<AclUser>[] = [
     title: 'Name',
     width: 'minmax(8rem, 1fr)',
     narrow: true,
-    sortBy: (user) => user.name,
+    value: (user) => user.name,
     cell: (user) => <b title={user.name}>{user.name}</b>,
   },
   {
     key: 'kind',
     title: 'Kind',
     width: '11rem',
-    sortBy: (user) => user.kind,
+    value: (user) => user.kind,
     cell: (user) => KIND_TEXTS[user.kind],
   },
   {
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<AclUser>[] = [
     title: 'State',
     width: '4.5rem',
     narrow: true,
-    sortBy: (user) => Number(user.enabled),
+    value: (user) => Number(user.enabled),
     cell: (user) => (user.enabled ? 'on' : <span class="quiet">off</span>),
   },
   {
@@ -63,15 +63,11 @@ export function UsersView() {
   const name = parameters.get('name')
   const edited = all.find((user) => user.name === name)
 
-  const run = async (command: 'SAVE' | 'LOAD'): Promise<void> => {
-    try {
-      await session.send(['ACL', command])
-      announce(command === 'SAVE' ? 'ACL file written' : 'ACL file read')
-      resource.refresh()
-    } catch (failure) {
-      announceFailure(failure)
-    }
-  }
+  const save = (): Promise<void> =>
+    announceOutcome(async () => {
+      await session.send(['ACL', 'SAVE'])
+      return 'ACL file written'
+    })
   return (
     <>
       <ViewHeader
@@ -85,7 +81,7 @@ export function UsersView() {
         ]}
       >
         <RefreshButton loading={resource.loading} onClick={resource.refresh} />
-        <button type="button" onClick={() => void run('SAVE')}>
+        <button type="button" onClick={() => void save()}>
           Save to file
         </button>
         <button type="button" class="primary" onClick={() => go('users', { new: '' })}>
@@ -126,21 +122,17 @@ export function DryRunBox({ names }: { readonly names: readonly string[] }) {
   const [name, setName] = useState('')
   const [text, setText] = useState('')
   const [answer, setAnswer] = useState('')
-  const [error, setError] = useState<unknown>()
-  const ask = async (event: Event): Promise<void> => {
-    event.preventDefault()
+  const { error, run } = useAction()
+  const ask = (): void => {
     setAnswer('')
-    setError(undefined)
-    try {
+    void run(async () => {
       setAnswer(textOf(await session.send(['ACL', 'DRYRUN', name, ...splitWords(text)])))
-    } catch (failure) {
-      setError(failure)
-    }
+    })
   }
   return (
     <section class="card">
       <h2>May a user run a command?</h2>
-      <form class="fields" onSubmit={(event) => void ask(event)}>
+      <Form class="fields" onSubmit={ask}>
         <Field label="User">
           <input
             list="user-names"
@@ -165,7 +157,7 @@ export function DryRunBox({ names }: { readonly names: readonly string[] }) {
           onInput={setText}
         />
         <button type="submit">Dry run</button>
-      </form>
+      </Form>
       <p role="status" data-testid="dry-run">
         {answer !== '' && <span class={answer === 'OK' ? 'good' : 'bad'}>{answer}</span>}
       </p>
