@@ -36,9 +36,11 @@ export default defineConfig({
         },
       },
       {
-        // Chromium wants the machine for itself.
+        // Chromium wants the machine for itself. All files share one, and one module graph.
         test: {
           name: 'browser',
+          isolate: false,
+          globalSetup: 'test/browser/shared-chromium.ts',
           include: ['test/browser/**/*.test.ts'],
           testTimeout: 60_000,
           fileParallelism: false,

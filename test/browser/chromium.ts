@@ -1,10 +1,11 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium } from 'playwright-core'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserServer, LaunchOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, inject } from 'vitest'
 
 /** The browser that `CHROMIUM_PATH` names, else the first `chromium` on PATH; undefined if there is none. */
-export function findChromium(): string | undefined {
+function findChromium(): string | undefined {
   const named = process.env['CHROMIUM_PATH']
   if (named !== undefined && named !== '') return named
   const folders = (process.env['PATH'] ?? '').split(delimiter)
@@ -16,17 +17,45 @@ export const canRunBrowser = findChromium() !== undefined || process.env['CI'] =
 
 /** Starts Chromium without a window. Close it, whatever happens. */
 export async function launchChromium(): Promise<Browser> {
+  return chromium.launch(chromiumOptions())
+}
+
+/** Starts a Chromium that several processes share. Close it, whatever happens. */
+export async function serveChromium(): Promise<BrowserServer> {
+  return chromium.launchServer(chromiumOptions())
+}
+
+function chromiumOptions(): LaunchOptions {
   const executablePath = findChromium()
   if (executablePath === undefined) {
     throw new Error('There is no Chromium: install it, or name it in CHROMIUM_PATH')
   }
-  return chromium.launch({
+  return {
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+  }
+}
+
+/**
+ * Tests in Chromium. They are skipped where there is none.
+ *
+ * @param tests Registers them; `browser` gives the browser while they run.
+ */
+export function describeInChromium(name: string, tests: (browser: () => Browser) => void): void {
+  const address = inject('chromium')
+  describe.skipIf(address === undefined)(name, () => {
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await chromium.connect(address ?? '')
+    })
+    afterAll(async () => {
+      await browser?.close()
+    })
+    tests(() => browser)
   })
 }
 
-/** Collects what a page complains about: uncaught errors, and errors of the console such as violations of its policy. */
+/** Collects the errors of a page: uncaught ones, and those of its console, such as violations of its policy. */
 export function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))

@@ -1,28 +1,30 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer } from '../support/server.ts'
 import type { TestGateway } from '../support/server.ts'
-import { canRunBrowser, launchChromium } from './chromium.ts'
+import { describeInChromium } from './chromium.ts'
+import { ADMIN } from './console-page.ts'
+
+const LIBRARY = new URL('../../dist/client/client.js', import.meta.url)
 
 /** Runs the body of an async function in the page, with `Respcast` as the built client library. */
 async function run(page: Page, body: string): Promise<unknown> {
   return page.evaluate(`import('/client/client.js').then(async (Respcast) => { ${body} })`)
 }
 
-describe.runIf(canRunBrowser)('the built client library in Chromium', () => {
-  let browser: Browser
+describeInChromium('the built client library in Chromium', (browser) => {
   let server: TestGateway
   let page: Page
 
   beforeAll(async () => {
-    browser = await launchChromium()
-    server = await startServer()
-    page = await browser.newPage()
+    server = await startServer({ directives: { user: [[...ADMIN]] } })
+    page = await browser().newPage()
     await page.goto(server.url)
   })
 
   afterAll(async () => {
-    await browser?.close()
+    await page?.close()
     await server?.stop()
   })
 
@@ -80,6 +82,65 @@ describe.runIf(canRunBrowser)('the built client library in Chromium', () => {
       asked: 2,
       states: ['authenticating', 'online', 'closed'],
       refused: ['ERR_DENIED', 'NOPERM'],
+    })
+  })
+
+  test("logs in by password on the administrators' listener, again after a loss, and stops at a wrong one", async () => {
+    const admin = await browser().newPage()
+    // That listener serves the console alone: the library comes from the disk.
+    await admin.route('**/client/client.js', async (route) => {
+      await route.fulfill({ body: await readFile(LIBRARY, 'utf8'), contentType: 'text/javascript' })
+    })
+    await admin.goto(`http://127.0.0.1:${server.adminPort}/`)
+    const seen = await run(
+      admin,
+      `const url = 'ws://127.0.0.1:${server.adminPort}/ws'
+       const client = Respcast.connect(url, {
+         login: { user: 'admin', password: 'secret' }, reconnect: { baseMs: 50, maxMs: 200 },
+       })
+       const states = []
+       client.on('state', ({ status }) => states.push(status))
+       const who = async () => new TextDecoder().decode(await client.call('ACL', 'WHOAMI'))
+       const until = (other, status) => new Promise((resolve) => {
+         const end = other.on('state', (state) => {
+           if (state.status !== status) return
+           end()
+           resolve(state)
+         })
+       })
+       await until(client, 'online')
+       const users = [await who()]
+       const again = until(client, 'waiting').then(() => until(client, 'online'))
+       client.call('CLIENT', 'KILL', 'USER', 'admin', 'SKIPME', 'no').catch(() => {})
+       await again
+       users.push(await who())
+       client.close()
+       const other = Respcast.connect(url, { login: { user: 'admin', password: 'guess' } })
+       const ready = other.subscribe('news', () => {}).ready.catch(({ code, prefix }) => [code, prefix])
+       const { cause } = await until(other, 'denied')
+       const refused = await ready
+       return { users, identity: client.identity.user, states, cause, refused }`,
+    )
+    await admin.close()
+    expect(seen).toEqual({
+      users: ['admin', 'admin'],
+      identity: 'admin',
+      states: [
+        'authenticating',
+        'online',
+        'waiting',
+        'connecting',
+        'authenticating',
+        'online',
+        'closed',
+      ],
+      cause: {
+        code: undefined,
+        name: 'wrong-password',
+        text: expect.stringContaining('WRONGPASS'),
+        prefix: 'WRONGPASS',
+      },
+      refused: ['ERR_DENIED', 'WRONGPASS'],
     })
   })
 

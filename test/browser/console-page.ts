@@ -1,5 +1,6 @@
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
+import { expect } from 'vitest'
 import type { TestGateway } from '../support/server.ts'
 import { complaintsOf } from './chromium.ts'
 
@@ -42,8 +43,23 @@ export class ConsolePage {
     await this.page.getByRole('button', { name: 'Log in' }).click()
   }
 
-  /** Goes to a view by its address. */
+  /** Goes to a view by its address, and shows it anew: what is open is closed first. */
   async goTo(view: string): Promise<void> {
+    const { page } = this
+    const dialogs = page.locator('dialog[open]')
+    for (let open = await dialogs.count(); open > 0; open--) {
+      await page.keyboard.press('Escape')
+      await expect.poll(() => dialogs.count()).toBe(open - 1)
+    }
+    if (await page.getByTestId('log').isVisible()) await this.button('Close the log').click()
+    const name = view.replace(/\?.*$/, '')
+    if (await page.getByTestId(`view-${name}`).isVisible()) {
+      await this.#show(name === 'publish' ? 'tail' : 'publish')
+    }
+    await this.#show(view)
+  }
+
+  async #show(view: string): Promise<void> {
     await this.page.evaluate(`location.hash = ${JSON.stringify(`#/${view}`)}`)
     await this.page.getByTestId(`view-${view.replace(/\?.*$/, '')}`).waitFor()
   }

@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
-import type { Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connectRaw } from '../support/resp-client.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RawClient } from '../support/resp-client.ts'
-import { startServer } from '../support/server.ts'
 import type { TestGateway } from '../support/server.ts'
-import { canRunBrowser, launchChromium } from './chromium.ts'
+import { Bed } from './bed.ts'
+import { describeInChromium } from './chromium.ts'
 import { MEMBER, openConsole } from './console-page.ts'
 import type { ConsolePage } from './console-page.ts'
 
@@ -16,35 +14,25 @@ function documentedUser(name: string): string[] {
   return line?.split(' ') ?? []
 }
 
-describe.runIf(canRunBrowser)('users for operators, as docs/console.md makes them', () => {
-  let browser: Browser
+describeInChromium('users for operators, as docs/console.md makes them', (browser) => {
+  let bed: Bed
   let server: TestGateway
   let terminal: RawClient
   let console: ConsolePage
 
-  beforeAll(async () => {
-    browser = await launchChromium()
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-  })
-
   beforeEach(async () => {
-    server = await startServer({ directives: { user: [[...MEMBER]], 'ws-path': '/live' } })
-    terminal = await connectRaw(server.port)
-    console = await openConsole(browser, server)
+    bed = await Bed.start({ user: [[...MEMBER]], 'ws-path': '/live' })
+    ;({ server, terminal } = bed)
+    console = await openConsole(browser(), server)
   })
 
   afterEach(async () => {
     await console.page.close()
-    terminal.destroy()
-    await server.stop()
+    await bed.stop()
   })
 
   async function logInAs(name: string): Promise<void> {
-    terminal.command(...documentedUser(name))
-    expect(await terminal.takeUntil('\r\n')).toBe('+OK\r\n')
+    expect(await bed.command(...documentedUser(name))).toBe('+OK\r\n')
     await console.logIn(name, 'long-and-random')
     await console.waitFor('status', `Online as ${name}`)
   }

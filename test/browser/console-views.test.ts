@@ -1,10 +1,6 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectRaw, connectWebSocket } from '../support/resp-client.ts'
-import type { RawClient } from '../support/resp-client.ts'
-import { startServer } from '../support/server.ts'
-import type { TestGateway } from '../support/server.ts'
-import { canRunBrowser, launchChromium } from './chromium.ts'
+import { Bed } from './bed.ts'
+import { describeInChromium } from './chromium.ts'
 import { ADMIN, MEMBER, openConsole } from './console-page.ts'
 import type { ConsolePage } from './console-page.ts'
 
@@ -28,13 +24,6 @@ const LOOKS: Readonly<Record<string, Look>> = {
     view: 'connections?id=2',
     prepare: (console) => console.waitFor('client-fields', 'jwt-sub'),
   },
-  tail: {
-    view: 'tail',
-    prepare: async (console) => {
-      await console.page.getByRole('button', { name: /^Listen/ }).click()
-      await console.waitFor('message', 'hello')
-    },
-  },
   publish: {
     view: 'publish',
     prepare: async (console) => {
@@ -43,6 +32,13 @@ const LOOKS: Readonly<Record<string, Look>> = {
         .fill('a-name-without-a-break'.repeat(9))
       await console.page.getByRole('main').getByRole('button', { name: 'Publish' }).click()
       await console.waitFor('published', '0 receivers')
+    },
+  },
+  tail: {
+    view: 'tail',
+    prepare: async (console) => {
+      await console.page.getByRole('button', { name: /^Listen/ }).click()
+      await console.waitFor('message', 'hello')
     },
   },
   'users and roles': { view: 'users', prepare: (console) => console.row('role:member').waitFor() },
@@ -110,31 +106,20 @@ const LOOKS: Readonly<Record<string, Look>> = {
   },
 }
 
-describe.runIf(canRunBrowser)('views of the console in Chromium', () => {
-  let browser: Browser
-  let server: TestGateway
-  let clients: RawClient[]
+describeInChromium('views of the console in Chromium', (browser) => {
+  let bed: Bed
   let ticking: ReturnType<typeof setInterval>
 
   beforeAll(async () => {
-    browser = await launchChromium()
-    server = await startServer({ directives: { user: [[...ADMIN], [...MEMBER]] } })
-    const terminal = await connectRaw(server.port)
-    const token = await server.mint('ada', { roles: ['member'] })
-    const ada = await connectWebSocket(server.wsUrl, { token, origin: server.url })
-    clients = [terminal, ada]
-    ada.command('SUBSCRIBE', 'news:sport', 'user:ada:inbox')
-    await ada.takeUntil(':2\r\n')
-    terminal.command('TOKEN', 'REVOKE', 'SUB', 'nobody', 'REASON', 'a reason')
-    await terminal.takeUntil(':0\r\n')
-    ticking = setInterval(() => terminal.command('PUBLISH', 'news:sport', 'hello'), 100)
+    bed = await Bed.start({ user: [[...ADMIN], [...MEMBER]] })
+    await bed.subscribe('ada', 'news:sport', 'user:ada:inbox')
+    await bed.command('TOKEN', 'REVOKE', 'SUB', 'nobody', 'REASON', 'a reason')
+    ticking = setInterval(() => bed.terminal.command('PUBLISH', 'news:sport', 'hello'), 100)
   })
 
   afterAll(async () => {
     clearInterval(ticking)
-    for (const client of clients ?? []) client.destroy()
-    await server?.stop()
-    await browser?.close()
+    await bed?.stop()
   })
 
   const surroundings = [
@@ -150,7 +135,7 @@ describe.runIf(canRunBrowser)('views of the console in Chromium', () => {
     let console: ConsolePage
 
     beforeAll(async () => {
-      console = await openConsole(browser, server, options)
+      console = await openConsole(browser(), bed.server, options)
     })
 
     afterAll(async () => {
@@ -161,12 +146,12 @@ describe.runIf(canRunBrowser)('views of the console in Chromium', () => {
       await console.open()
       await console.page.getByLabel('Password').waitFor()
       await expectGoodLook()
+      await console.logIn()
+      await console.waitFor('status', 'Online')
     })
 
     test.each(Object.keys(LOOKS))('%s: accessible, without sideways scrolling', async (look) => {
       const { view, prepare } = LOOKS[look] as Look
-      await console.logIn()
-      await console.waitFor('status', 'Online')
       await console.goTo(view)
       await prepare?.(console)
       await expectGoodLook()

@@ -1,52 +1,43 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connectRaw, connectWebSocket } from '../support/resp-client.ts'
 import type { RawClient } from '../support/resp-client.ts'
-import { startServer } from '../support/server.ts'
 import type { TestGateway } from '../support/server.ts'
-import { canRunBrowser, launchChromium } from './chromium.ts'
+import { Bed } from './bed.ts'
+import { describeInChromium } from './chromium.ts'
 import { ADMIN, MEMBER, openConsole } from './console-page.ts'
 import type { ConsolePage } from './console-page.ts'
 
-describe.runIf(canRunBrowser)('the console in Chromium', () => {
-  let browser: Browser
+describeInChromium('the console in Chromium', (browser) => {
+  let bed: Bed
   let server: TestGateway
   let terminal: RawClient
   let console: ConsolePage
-  let clients: RawClient[]
 
-  beforeAll(async () => {
-    browser = await launchChromium()
-  })
+  async function start(): Promise<void> {
+    bed = await Bed.start({ user: [[...ADMIN], [...MEMBER]] })
+    ;({ server, terminal } = bed)
+    console = await openConsole(browser(), server)
+  }
 
-  afterAll(async () => {
-    await browser?.close()
-  })
-
-  beforeEach(async () => {
-    server = await startServer({ directives: { user: [[...ADMIN], [...MEMBER]] } })
-    terminal = await connectRaw(server.port)
-    clients = [terminal]
-    console = await openConsole(browser, server)
-  })
-
-  afterEach(async () => {
+  async function stop(): Promise<void> {
     await console.page.close()
-    for (const client of clients) client.destroy()
-    await server.stop()
-  })
+    await bed.stop()
+  }
 
-  /** A browser's connection: subject `sub` with the role `member`, subscribed to a channel. */
-  async function subscribe(sub: string, channel: string): Promise<RawClient> {
-    const token = await server.mint(sub, { roles: ['member'] })
-    const client = await connectWebSocket(server.wsUrl, { token, origin: server.url })
-    clients.push(client)
-    client.command('SUBSCRIBE', channel)
-    await client.takeUntil(`${channel}\r\n:1\r\n`)
-    return client
+  /** One server and one console, logged in, for the tests of a block. */
+  function shareConsole(): void {
+    beforeAll(async () => {
+      await start()
+      await console.logIn()
+      await console.waitFor('status', 'Online')
+    })
+    afterEach(() => bed.closeSockets())
+    afterAll(stop)
   }
 
   describe('login', () => {
+    beforeEach(start)
+    afterEach(stop)
+
     test('an ACL user with a password logs in, and the password stands nowhere', async () => {
       await console.logIn()
       await console.waitFor('status', 'Online as admin')
@@ -90,10 +81,11 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
   })
 
   describe('connections', () => {
+    shareConsole()
+
     test('a connection is found, opened, and killed once that is confirmed', async () => {
-      const ada = await subscribe('ada', 'news:sport')
-      const bob = await subscribe('bob', 'news:sport')
-      await console.logIn()
+      const ada = await bed.subscribe('ada', 'news:sport')
+      const bob = await bed.subscribe('bob', 'news:sport')
       await console.goTo('connections')
       await console.page.getByRole('searchbox').fill('jwt:ada')
       const row = console.page.locator('[role=row][data-key]').filter({ hasText: 'jwt:ada' })
@@ -111,8 +103,9 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     })
 
     test('several are chosen and killed at once', async () => {
-      const victims = await Promise.all(['ada', 'bob'].map((name) => subscribe(name, 'news:sport')))
-      await console.logIn()
+      const victims = await Promise.all(
+        ['ada', 'bob'].map((name) => bed.subscribe(name, 'news:sport')),
+      )
       await console.goTo('connections')
       await console.page.getByRole('searchbox').fill('jwt:')
       await console.page.getByText('2 of 4').waitFor()
@@ -125,7 +118,6 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     })
 
     test('the console cannot kill itself', async () => {
-      await console.logIn()
       await console.goTo('connections')
       await console.page.getByRole('searchbox').fill('admin')
       await console.page.locator('[role=row][data-key]').filter({ hasText: 'admin' }).click()
@@ -135,10 +127,11 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
   })
 
   describe('users and roles', () => {
+    shareConsole()
+
     test('taking a channel out of a role cuts those who hold it, and nobody else', async () => {
-      const ada = await subscribe('ada', 'news:sport')
-      const bob = await subscribe('bob', 'user:bob:inbox')
-      await console.logIn()
+      const ada = await bed.subscribe('ada', 'news:sport')
+      const bob = await bed.subscribe('bob', 'user:bob:inbox')
       await console.goTo('users')
       await console.row('role:member').getByText('role:member').click()
       const rules = console.page.getByTestId('rules')
@@ -155,7 +148,6 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     })
 
     test('rules that the server would refuse are refused while they are typed', async () => {
-      await console.logIn()
       await console.goTo('users?name=role:member')
       await console.page.getByTestId('rules').fill('off +nosuchcommand')
       await console.waitFor('problem', 'nosuchcommand')
@@ -164,7 +156,6 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     })
 
     test('a user is made, asked about, and deleted', async () => {
-      await console.logIn()
       await console.goTo('users')
       await console.button('New').click()
       await console.page.getByLabel('Name', { exact: true }).fill('backend')
@@ -195,9 +186,10 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
   })
 
   describe('tokens', () => {
+    shareConsole()
+
     test('a token is explained: who, what it may do, and why not', async () => {
       const token = await server.mint('ada', { roles: ['member'], deny: ['news:secret'] })
-      await console.logIn()
       await console.goTo('tokens')
       await console.page.getByTestId('token').fill(token)
       await console.button('Explain the token').click()
@@ -223,7 +215,6 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
 
     test('a token that is refused says what is wrong with it', async () => {
       const token = await server.mint('ada', {}, { lifetimeSeconds: -60 })
-      await console.logIn()
       await console.goTo('tokens')
       await console.page.getByTestId('token').fill(token)
       await console.button('Explain the token').click()
@@ -232,9 +223,8 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     })
 
     test('a revocation is previewed, confirmed, listed, and undone', async () => {
-      const ada = await subscribe('ada', 'news:sport')
-      const bob = await subscribe('bob', 'news:sport')
-      await console.logIn()
+      const ada = await bed.subscribe('ada', 'news:sport')
+      const bob = await bed.subscribe('bob', 'news:sport')
       await console.goTo('revocations')
       await console.page.getByLabel('Subject', { exact: true }).fill('ada')
       await console.page.getByLabel('Reason, for the audit log').fill('left the company')
@@ -254,7 +244,7 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
       await console.button('Undo revocation 1').click()
       await console.page.getByTestId('confirm').click()
       await console.row('1').waitFor({ state: 'detached' })
-      await subscribe('ada', 'news:sport')
+      await bed.subscribe('ada', 'news:sport')
 
       await console.goTo('audit')
       await console.page.getByText('unrevoke').waitFor()
@@ -262,8 +252,7 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     })
 
     test('channels are taken back from one subject', async () => {
-      const ada = await subscribe('ada', 'news:sport')
-      await console.logIn()
+      const ada = await bed.subscribe('ada', 'news:sport')
       await console.goTo('revocations')
       await console.page.getByLabel('Revoke', { exact: true }).selectOption('CHANNEL')
       await console.page.getByLabel('Channel pattern').fill('news:*')
@@ -278,9 +267,10 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
   })
 
   describe('messages', () => {
+    shareConsole()
+
     test('what is published in the console reaches a subscriber and the tail', async () => {
-      const ada = await subscribe('ada', 'news:sport')
-      await console.logIn()
+      const ada = await bed.subscribe('ada', 'news:sport')
       await console.goTo('tail')
       await console.page.getByLabel('Name', { exact: true }).fill('news:*')
       await console.button('Listen').click()
@@ -302,22 +292,23 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
       await console.waitFor('message', '7b 22 67 6f 61 6c 73 22 3a 32 7d')
       await console.button('JSON').click()
       await console.waitFor('message', '"goals": 2')
+      await console.button('Stop').click()
       expect(console.complaints).toEqual([])
     })
 
     test('a tail is bounded, pauses, and stops', async () => {
-      await console.logIn()
       await console.goTo('tail')
       await console.button('Listen').click()
       await console.waitFor('tail-status', 'Listening')
       for (let at = 1; at <= 300; at++)
         terminal.command('PUBLISH', 'news:a', `message ${at} of 300`)
+      await terminal.take(300 * ':1\r\n'.length)
       await console.waitFor('message', 'message 300 of 300')
       await console.waitFor('tail-count', '300, the newest 200 are kept')
       expect(await console.page.getByTestId('message').count()).toBe(200)
 
       await console.button('Pause').click()
-      terminal.command('PUBLISH', 'news:a', 'while paused')
+      await bed.publish('news:a', 'while paused')
       await console.button('Resume (1 new)').click()
       await console.waitFor('message', 'while paused')
 
@@ -328,7 +319,6 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     test('a channel is tailed from the list of channels, whatever its bytes', async () => {
       terminal.command('SUBSCRIBE', '\xff\x00')
       await terminal.takeUntil(':1\r\n')
-      await console.logIn()
       await console.goTo('channels')
       await console.button(String.raw`Tail \xff\x00`).click()
       await console.waitFor('tail-status', String.raw`Listening to channel \xff\x00`)
@@ -339,8 +329,9 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
   })
 
   describe('server', () => {
+    shareConsole()
+
     test('a live directive is changed, and one of the start is not', async () => {
-      await console.logIn()
       await console.goTo('configuration')
       await console.page.getByRole('searchbox').fill('ws-max-subscriptions')
       await console.row('ws-max-subscriptions').click()
@@ -355,57 +346,58 @@ describe.runIf(canRunBrowser)('the console in Chromium', () => {
     })
 
     test('health shows what /readyz says, and INFO', async () => {
-      await console.logIn()
       await console.goTo('health')
       await console.waitFor('readiness', 'Ready')
       await console.page.getByText('respcast_version').waitFor({ state: 'attached' })
     })
   })
 
-  test('the keyboard leads everywhere', async () => {
-    await console.logIn()
-    await console.waitFor('status', 'Online')
-    await console.page.keyboard.press('?')
-    await console.waitFor('shortcuts', 'Token inspector')
-    await console.page.keyboard.press('Escape')
-    await console.page.keyboard.press('g')
-    await console.page.keyboard.press('u')
-    await console.page.getByTestId('view-users').waitFor()
-    await console.page.keyboard.press('/')
-    await console.page.keyboard.type('member')
-    await console.page.getByText('1 of 3').waitFor()
-    await console.page.getByRole('grid').focus()
-    await console.page.keyboard.press('Enter')
-    await console.page.getByTestId('rules').waitFor()
-  })
+  describe('the page', () => {
+    shareConsole()
 
-  test('a view begins at its head, in a low window too', async () => {
-    await console.logIn()
-    await console.page.setViewportSize({ width: 1_200, height: 420 })
-    await console.goTo('configuration')
-    await console.row('acl-autosave').waitFor()
-    expect(await console.page.evaluate('scrollY')).toBe(0)
-    expect(await console.page.evaluate('document.activeElement.textContent')).toBe('Configuration')
-  })
+    test('the keyboard leads everywhere', async () => {
+      await console.page.keyboard.press('?')
+      await console.waitFor('shortcuts', 'Token inspector')
+      await console.page.keyboard.press('Escape')
+      await console.page.keyboard.press('g')
+      await console.page.keyboard.press('u')
+      await console.page.getByTestId('view-users').waitFor()
+      await console.page.keyboard.press('/')
+      await console.page.keyboard.type('member')
+      await console.page.getByText('1 of 3').waitFor()
+      await console.page.getByRole('grid').focus()
+      await console.page.keyboard.press('Enter')
+      await console.page.getByTestId('rules').waitFor()
+    })
 
-  test('a table of 10,000 channels is scrolled, filtered and sorted, with few rows in the page', async () => {
-    const names = Array.from(
-      { length: 10_000 },
-      (_name, at) => `room:${String(at).padStart(5, '0')}`,
-    )
-    terminal.command('SUBSCRIBE', ...names)
-    await terminal.takeUntil(':10000\r\n')
-    await console.logIn()
-    await console.goTo('channels')
-    await console.page.getByText('10,000').first().waitFor()
-    const rows = console.page.locator('[role=row][data-key]')
-    expect(await rows.count()).toBeLessThan(60)
-    await console.page.getByRole('grid').focus()
-    await console.page.keyboard.press('End')
-    await console.row('room:09999').waitFor()
-    await console.page.getByRole('searchbox').fill('room:0777')
-    await console.page.getByText('10 of 10,000').waitFor()
-    await console.button('Channel').click()
-    await console.row('room:07770').waitFor()
+    test('a view begins at its head, in a low window too', async () => {
+      await console.page.setViewportSize({ width: 1_200, height: 420 })
+      await console.goTo('configuration')
+      await console.row('acl-autosave').waitFor()
+      expect(await console.page.evaluate('scrollY')).toBe(0)
+      expect(await console.page.evaluate('document.activeElement.textContent')).toBe(
+        'Configuration',
+      )
+    })
+
+    test('a table of 10,000 channels is scrolled, filtered and sorted, with few rows in the page', async () => {
+      const names = Array.from(
+        { length: 10_000 },
+        (_name, at) => `room:${String(at).padStart(5, '0')}`,
+      )
+      terminal.command('SUBSCRIBE', ...names)
+      await terminal.takeUntil(':10000\r\n')
+      await console.goTo('channels')
+      await console.page.getByText('10,000').first().waitFor()
+      const rows = console.page.locator('[role=row][data-key]')
+      expect(await rows.count()).toBeLessThan(60)
+      await console.page.getByRole('grid').focus()
+      await console.page.keyboard.press('End')
+      await console.row('room:09999').waitFor()
+      await console.page.getByRole('searchbox').fill('room:0777')
+      await console.page.getByText('10 of 10,000').waitFor()
+      await console.button('Channel').click()
+      await console.row('room:07770').waitFor()
+    })
   })
 })

@@ -1,43 +1,33 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connectRaw } from '../support/resp-client.ts'
+import type { Page } from 'playwright-core'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RawClient } from '../support/resp-client.ts'
-import { startServer } from '../support/server.ts'
 import type { TestGateway } from '../support/server.ts'
-import { canRunBrowser, complaintsOf, launchChromium } from './chromium.ts'
+import { Bed } from './bed.ts'
+import { complaintsOf, describeInChromium } from './chromium.ts'
 
 const ROLE =
   'role:demo off resetchannels +subscribe +psubscribe +ssubscribe +publish +spublish &news &room:* &shard'.split(
     ' ',
   )
 
-describe.runIf(canRunBrowser)('the page in Chromium', () => {
-  let browser: Browser
+describeInChromium('the page in Chromium', (browser) => {
+  let bed: Bed
   let server: TestGateway
   let terminal: RawClient
   let page: Page
   let complaints: string[]
 
-  beforeAll(async () => {
-    browser = await launchChromium()
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-  })
-
   beforeEach(async () => {
-    server = await startServer({ directives: { user: [ROLE] } })
-    terminal = await connectRaw(server.port)
-    page = await browser.newPage()
+    bed = await Bed.start({ user: [ROLE] })
+    ;({ server, terminal } = bed)
+    page = await browser().newPage()
     page.setDefaultTimeout(10_000)
     complaints = complaintsOf(page)
   })
 
   afterEach(async () => {
     await page.close()
-    terminal.destroy()
-    await server.stop()
+    await bed.stop()
   })
 
   /** Waits until an element of that test id shows the text. */
@@ -64,18 +54,12 @@ describe.runIf(canRunBrowser)('the page in Chromium', () => {
     await page.getByLabel('Name').press('Enter')
   }
 
-  /** Publishes from a RESP connection. @returns The number of receivers. */
-  async function publish(channel: string, payload: string): Promise<string> {
-    terminal.command('PUBLISH', channel, payload)
-    return terminal.takeUntil('\r\n')
-  }
-
   test('a token in the address logs in, leaves the address, and the first message shows', async () => {
     await openWithToken()
     expect(page.url()).toBe(`${server.url}/`)
     await see('user', 'jwt:demo')
     await see('time-left', 'left')
-    expect(await publish('news', 'hello')).toBe(':1\r\n')
+    expect(await bed.publish('news', 'hello')).toBe(1)
     await see('message', 'hello')
     expect(complaints).toEqual([])
   })
@@ -103,7 +87,7 @@ describe.runIf(canRunBrowser)('the page in Chromium', () => {
     await live('pattern', 'room:*')
     await subscribe('shard', 'shard')
     await live('shard', 'shard')
-    await publish('room:7', 'to the room')
+    await bed.publish('room:7', 'to the room')
     await see('message', 'room:7')
     await see('message', 'by room:*')
     terminal.command('SPUBLISH', 'shard', 'to the shard')
@@ -114,7 +98,7 @@ describe.runIf(canRunBrowser)('the page in Chromium', () => {
     await page
       .locator('[data-testid=subscription][data-kind=pattern]')
       .waitFor({ state: 'detached' })
-    await expect.poll(() => publish('room:7', 'gone')).toBe(':0\r\n')
+    await expect.poll(() => bed.publish('room:7', 'gone')).toBe(0)
     expect(complaints).toEqual([])
   })
 
@@ -143,31 +127,29 @@ describe.runIf(canRunBrowser)('the page in Chromium', () => {
 
   test('a permission that is taken away closes with 4403, and the channel stays denied', async () => {
     await openWithToken()
-    terminal.command('ACL', 'SETUSER', 'role:demo', 'resetchannels')
-    expect(await terminal.takeUntil('\r\n')).toBe('+OK\r\n')
+    expect(await bed.command('ACL', 'SETUSER', 'role:demo', 'resetchannels')).toBe('+OK\r\n')
     await see('notice', 'permissions-changed (4403)')
     await see('notice', 'channel news denied: NOPERM')
     await see('status', 'Online')
     await page.locator('[data-testid=subscription][data-name=news][data-state=denied]').waitFor()
     await subscribe('pattern', 'room:*')
     await see('notice', 'pattern room:* denied: NOPERM')
-    expect(await publish('news', 'secret now')).toBe(':0\r\n')
+    expect(await bed.publish('news', 'secret now')).toBe(0)
   })
 
   test('a lost connection comes back with its subscriptions, and says what may be missing', async () => {
     await openWithToken()
-    terminal.command('CLIENT', 'KILL', 'TRANSPORT', 'websocket')
-    expect(await terminal.takeUntil('\r\n')).toBe(':1\r\n')
+    expect(await bed.command('CLIENT', 'KILL', 'TRANSPORT', 'websocket')).toBe(':1\r\n')
     await see('notice', 'Gap: messages of the last')
     await see('status', 'Online')
-    expect(await publish('news', 'back again')).toBe(':1\r\n')
+    expect(await bed.publish('news', 'back again')).toBe(1)
     await see('message', 'back again')
   })
 
   test('a paused feed keeps messages back, and binary payloads show as hex', async () => {
     await openWithToken()
     await page.getByTestId('pause').click()
-    await publish('news', '\x00\xff')
+    await bed.publish('news', '\x00\xff')
     await page.getByRole('button', { name: 'Resume (1 new)' }).waitFor()
     expect(await page.getByTestId('message').count()).toBe(0)
     await page.getByTestId('pause').click()
@@ -188,7 +170,7 @@ describe.runIf(canRunBrowser)('the page in Chromium', () => {
   test('a phone needs no sideways scrolling', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await openWithToken()
-    await publish('news', 'a-word-without-a-break'.repeat(20))
+    await bed.publish('news', 'a-word-without-a-break'.repeat(20))
     await see('message', 'a-word')
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
   })

@@ -1,13 +1,10 @@
 import { fileURLToPath } from 'node:url'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { build } from 'vite'
 import type { Plugin, Rolldown } from 'vite'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connectRaw } from '../support/resp-client.ts'
-import type { RawClient } from '../support/resp-client.ts'
-import { startServer } from '../support/server.ts'
-import type { TestGateway } from '../support/server.ts'
-import { canRunBrowser, launchChromium } from './chromium.ts'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { Bed } from './bed.ts'
+import { describeInChromium } from './chromium.ts'
 
 const WEB = fileURLToPath(new URL('../../web/', import.meta.url))
 
@@ -86,26 +83,19 @@ async function bundle(): Promise<string> {
   return result.output[0].code
 }
 
-describe.runIf(canRunBrowser)('the hooks in React, in StrictMode', () => {
-  let browser: Browser
-  let server: TestGateway
-  let terminal: RawClient
+describeInChromium('the hooks in React, in StrictMode', (browser) => {
+  let bed: Bed
   let page: Page
   let script: string
 
   beforeAll(async () => {
     script = await bundle()
-    browser = await launchChromium()
-  })
-
-  afterAll(async () => {
-    await browser?.close()
   })
 
   beforeEach(async () => {
-    server = await startServer()
-    terminal = await connectRaw(server.port)
-    page = await browser.newPage({ bypassCSP: true })
+    bed = await Bed.start()
+    const { server } = bed
+    page = await browser().newPage({ bypassCSP: true })
     await page.clock.install()
     await page.goto(server.url)
     await page.evaluate(`document.body.replaceChildren()`)
@@ -116,8 +106,7 @@ describe.runIf(canRunBrowser)('the hooks in React, in StrictMode', () => {
 
   afterEach(async () => {
     await page.close()
-    terminal.destroy()
-    await server.stop()
+    await bed.stop()
   })
 
   /** Waits until the page shows a text. */
@@ -136,8 +125,8 @@ describe.runIf(canRunBrowser)('the hooks in React, in StrictMode', () => {
 
   /** Publishes over TCP in one piece. */
   async function publish(channel: string, count: number): Promise<void> {
-    for (let at = 0; at < count; at++) terminal.command('PUBLISH', channel, String(at))
-    await terminal.take(count * ':1\r\n'.length)
+    for (let at = 0; at < count; at++) bed.terminal.command('PUBLISH', channel, String(at))
+    await bed.terminal.take(count * ':1\r\n'.length)
   }
 
   test('a component that is mounted twice subscribes once, and hears each message once', async () => {
@@ -182,8 +171,7 @@ describe.runIf(canRunBrowser)('the hooks in React, in StrictMode', () => {
 
   test('a connection that is lost shows, and the gap is told', async () => {
     await expectText('channel', 'news live 0 ')
-    terminal.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
-    await terminal.takeUntil('\r\n')
+    await bed.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
     await expect.poll(() => page.evaluate('app.gaps'), { timeout: 20_000 }).toBe(1)
     await expectText('channel', 'news live 0 ')
     await expectText('connection', 'online')
