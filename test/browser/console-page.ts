@@ -93,10 +93,14 @@ export class ConsolePage {
     return this.page.getByTestId('log').locator('summary code').allTextContents()
   }
 
-  /** What axe finds that is serious or critical: each finding with the elements it is about. */
+  /** Findings of axe that are serious or critical, each with its elements. */
   async seriousFindings(): Promise<string[]> {
-    await this.page.evaluate(axe.source)
-    const { violations } = await this.page.evaluate<axe.AxeResults>('axe.run()')
+    if (await this.page.evaluate('globalThis.axe === undefined')) {
+      await this.page.evaluate(axe.source)
+    }
+    const { violations } = await this.page.evaluate<axe.AxeResults>(
+      `axe.run({ resultTypes: ['violations'] })`,
+    )
     return violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
