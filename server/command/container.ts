@@ -1,6 +1,13 @@
 import type { Command } from './table.ts'
 import type { CommandData, Handler } from './spec.ts'
 
+/** Common fields of the administrators' commands in the group `server`. */
+export const ADMIN = {
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  categories: ['admin', 'slow', 'dangerous'],
+  group: 'server',
+} as const satisfies Partial<CommandData>
+
 /** Fields of a container that does nothing by itself. */
 export const CONTAINER = {
   arity: -2,
@@ -23,7 +30,6 @@ export function helpOf(container: string, since: string, order?: readonly string
     since,
     summary: `Says what the subcommands of ${container.toUpperCase()} do.`,
     complexity: 'O(1)',
-    syntax: '',
     help: [],
     handler: writeHelp(order),
   } as const satisfies CommandData
@@ -51,7 +57,7 @@ function writeHelp(order: readonly string[] | undefined): Handler {
 
 function linesOf(name: string, command: Command | undefined): string[] {
   if (!command) return []
-  const { syntax, summary, help = [summary] } = command.spec
+  const { syntax = '', summary, help = [summary] } = command.spec
   if (help.length === 0) return []
   const forms = typeof syntax === 'string' ? [[syntax, ...help]] : syntax
   return forms.flatMap(([usage, ...about]) => [

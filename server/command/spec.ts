@@ -28,16 +28,10 @@ export const FLAGS = [
 ] as const
 
 /** A flag of COMMAND INFO. */
-export type CommandFlag = (typeof FLAGS)[number]
+type CommandFlag = (typeof FLAGS)[number]
 
 /** Groups of COMMAND DOCS. */
-export type CommandGroup =
-  | 'pubsub'
-  | 'connection'
-  | 'server'
-  | 'transactions'
-  | 'cluster'
-  | 'generic'
+type CommandGroup = 'pubsub' | 'connection' | 'server' | 'transactions' | 'cluster' | 'generic'
 
 /**
  * Writes the reply of a command that had to wait, or a part of it, which is sent. It runs in one go, with `context` set for
@@ -59,7 +53,7 @@ export interface Positions {
 }
 
 /** Tips for cluster clients, as COMMAND INFO reports them. */
-export type CommandTip =
+type CommandTip =
   | 'nondeterministic_output'
   | 'nondeterministic_output_order'
   | 'request_policy:all_nodes'
@@ -70,7 +64,7 @@ export type CommandTip =
   | 'response_policy:special'
 
 /** One form of a subcommand that has several: its arguments, and the lines of HELP about it. */
-export type SyntaxForm = readonly [syntax: string, ...help: string[]]
+type SyntaxForm = readonly [syntax: string, ...help: string[]]
 
 /** Everything about a command but its name, which is its key in the family's record. */
 export interface CommandData {
@@ -85,8 +79,8 @@ export interface CommandData {
   readonly summary: string
   /** For COMMAND DOCS, in O notation. */
   readonly complexity?: string
-  /** The arguments after the name. */
-  readonly syntax: string | readonly SyntaxForm[]
+  /** The arguments after the name, if there are any. */
+  readonly syntax?: string | readonly SyntaxForm[]
   /** The lines of HELP about a subcommand, in place of its summary; none: HELP does not list it. */
   readonly help?: readonly string[]
   /** In the order of Redis 8.0. */

@@ -13,7 +13,7 @@ import { generatePassword } from '../../acl/password.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { InnerRequest, parseInteger, textsFrom } from '../arguments.ts'
-import { CONTAINER, helpOf } from '../container.ts'
+import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { arityError, NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
 import { writeBulks, writeField } from '../replies.ts'
@@ -193,10 +193,8 @@ const OPEN = {
   complexity: 'O(1)',
 } as const satisfies Partial<CommandData>
 
-const ADMIN = {
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  categories: ['admin', 'slow', 'dangerous'],
-  group: 'server',
+const RESTRICTED = {
+  ...ADMIN,
   since: '6.0.0',
   complexity: 'O(N)',
 } as const satisfies Partial<CommandData>
@@ -219,7 +217,7 @@ export const acl: CommandData = {
       handler: cat,
     },
     deluser: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: -3,
       syntax: '<username> [<username> ...]',
       summary: 'Deletes users and closes their connections.',
@@ -228,7 +226,7 @@ export const acl: CommandData = {
       handler: delUser,
     },
     dryrun: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: -4,
       since: '7.0.0',
       syntax: '<username> <command> [<arg> ...]',
@@ -244,7 +242,7 @@ export const acl: CommandData = {
       handler: genPass,
     },
     getuser: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: 3,
       syntax: '<username>',
       summary: 'Shows the rules of a user.',
@@ -252,38 +250,35 @@ export const acl: CommandData = {
       handler: getUser,
     },
     list: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: 2,
-      syntax: '',
       summary: 'Lists all users with their rules.',
       help: ['Lists all users with their rules, as ACL files hold them.'],
       handler: ({ reply, server }) => writeBulks(reply, server.users.list().map(describeUser)),
     },
     load: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: 2,
-      syntax: '',
       summary: 'Reads the ACL file again.',
       help: ['Reads the ACL file again. If it has errors nothing changes.'],
       handler: fileCommand('load'),
     },
     log: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: -2,
       syntax: '[<count> | RESET]',
       summary: 'Lists what was refused lately, or forgets it.',
       handler: log,
     },
     save: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: 2,
-      syntax: '',
       summary: 'Writes the ACL file.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       handler: fileCommand('save'),
     },
     setuser: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: -3,
       syntax: '<username> <attribute> [<attribute> ...]',
       summary: 'Makes a user, or changes its rules.',
@@ -292,16 +287,14 @@ export const acl: CommandData = {
       handler: setUser,
     },
     users: {
-      ...ADMIN,
+      ...RESTRICTED,
       arity: 2,
-      syntax: '',
       summary: 'Lists the names of all users.',
       handler: ({ reply, server }) => writeBulks(reply, server.users.names()),
     },
     whoami: {
       ...OPEN,
       arity: 2,
-      syntax: '',
       summary: 'Answers the user of this connection.',
       handler: ({ client, reply }) => reply.bulk(client.identity.user.name),
     },

@@ -88,7 +88,7 @@ export const cluster: CommandData = {
       since: '7.0.0',
       syntax: '<start> <end> [<start> <end> ...]',
     },
-    bumpepoch: { ...REFUSED, arity: 2, syntax: '', tips: ['nondeterministic_output'] },
+    bumpepoch: { ...REFUSED, arity: 2, tips: ['nondeterministic_output'] },
     'count-failure-reports': {
       ...ADMIN,
       arity: 3,
@@ -113,7 +113,7 @@ export const cluster: CommandData = {
       syntax: '<start> <end> [<start> <end> ...]',
     },
     failover: { ...REFUSED, arity: -2, syntax: '[FORCE|TAKEOVER]' },
-    flushslots: { ...REFUSED, arity: 2, syntax: '' },
+    flushslots: { ...REFUSED, arity: 2 },
     forget: { ...REFUSED, arity: 3, syntax: '<node-id>' },
     getkeysinslot: {
       ...OPEN,
@@ -131,7 +131,6 @@ export const cluster: CommandData = {
     info: {
       ...OPEN,
       arity: 2,
-      syntax: '',
       summary: 'Answers the state of the cluster.',
       tips: ['nondeterministic_output'],
       handler: inCluster(({ reply }) => reply.verbatim(clusterInfoText())),
@@ -148,7 +147,6 @@ export const cluster: CommandData = {
       ...OPEN,
       arity: 2,
       since: '7.0.0',
-      syntax: '',
       summary: 'Answers no links: there is one node.',
       tips: ['nondeterministic_output'],
       handler: inCluster(({ reply }) => reply.array(0)),
@@ -157,7 +155,6 @@ export const cluster: CommandData = {
     myid: {
       ...OPEN,
       arity: 2,
-      syntax: '',
       summary: 'Answers the id of this node.',
       handler: inCluster(({ reply }, { nodeId }) => reply.bulk(nodeId)),
     },
@@ -165,7 +162,6 @@ export const cluster: CommandData = {
       ...OPEN,
       arity: 2,
       since: '7.2.0',
-      syntax: '',
       summary: 'Answers the id of its shard.',
       help: ['Answers the id of the shard of this node.'],
       tips: ['nondeterministic_output'],
@@ -174,7 +170,6 @@ export const cluster: CommandData = {
     nodes: {
       ...OPEN,
       arity: 2,
-      syntax: '',
       summary: 'Describes the nodes.',
       help: [
         'Answers a line for the one node:',
@@ -194,7 +189,7 @@ export const cluster: CommandData = {
     },
     replicate: { ...REFUSED, arity: 3, syntax: '<node-id>' },
     reset: { ...REFUSED, arity: -2, flags: ['admin', 'noscript', 'stale'], syntax: '[HARD|SOFT]' },
-    saveconfig: { ...REFUSED, arity: 2, syntax: '' },
+    saveconfig: { ...REFUSED, arity: 2 },
     'set-config-epoch': { ...REFUSED, arity: 3, syntax: '<epoch>' },
     setslot: {
       ...REFUSED,
@@ -206,7 +201,6 @@ export const cluster: CommandData = {
       arity: 2,
       flags: ['loading', 'stale'],
       since: '7.0.0',
-      syntax: '',
       summary: 'Describes the shards.',
       help: ['Answers the one shard, its slots and its node.'],
       tips: ['nondeterministic_output'],
@@ -225,7 +219,6 @@ export const cluster: CommandData = {
       ...OPEN,
       arity: 2,
       flags: ['loading', 'stale'],
-      syntax: '',
       summary: 'Says who owns which slots.',
       help: ['Answers the one range of slots and its node.'],
       tips: ['nondeterministic_output'],
@@ -248,7 +241,6 @@ const MODE = {
   categories: ['fast', 'connection'],
   group: 'cluster',
   since: '3.0.0',
-  syntax: '',
   complexity: 'O(1)',
 } as const satisfies Partial<CommandData>
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { textsFrom } from '../arguments.ts'
-import { CONTAINER, helpOf } from '../container.ts'
+import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext, Services } from '../context.ts'
 import type { CommandData } from '../spec.ts'
 import type { Command } from '../table.ts'
@@ -221,16 +221,14 @@ function writeHistogram(reply: ReplyWriter, { spec, histogram: counts }: Command
   }
 }
 
-const ADMIN = {
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  categories: ['admin', 'slow', 'dangerous'],
-  group: 'server',
+const COMMON = {
+  ...ADMIN,
   since: '2.8.13',
   complexity: 'O(N) with N events or commands.',
 } as const satisfies Partial<CommandData>
 
 const REPORT = {
-  ...ADMIN,
+  ...COMMON,
   tips: ['nondeterministic_output', 'request_policy:all_nodes', 'response_policy:special'],
 } as const satisfies Partial<CommandData>
 
@@ -244,7 +242,6 @@ export const latency: CommandData = {
     doctor: {
       ...REPORT,
       arity: 2,
-      syntax: '',
       summary: 'Says in words what was slow.',
       handler: ({ reply, server }) => reply.verbatim(doctorText(server.latency)),
     },
@@ -277,13 +274,12 @@ export const latency: CommandData = {
     latest: {
       ...REPORT,
       arity: 2,
-      syntax: '',
       summary: 'Lists the last sample of each event.',
       help: ['Lists the last sample of each event, and its worst.'],
       handler: latest,
     },
     reset: {
-      ...ADMIN,
+      ...COMMON,
       arity: -2,
       syntax: '[<event> ...]',
       summary: 'Forgets the samples of events.',

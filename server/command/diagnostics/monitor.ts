@@ -2,6 +2,7 @@ import { quoteText } from '../../../shared/words.ts'
 import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import type { Request } from '../../resp/request.ts'
+import { ADMIN } from '../container.ts'
 import type { CommandData } from '../spec.ts'
 import type { Command } from '../table.ts'
 
@@ -56,12 +57,9 @@ export class MonitorFeed {
 
 /** MONITOR. */
 export const monitor: CommandData = {
+  ...ADMIN,
   arity: 1,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  categories: ['admin', 'slow', 'dangerous'],
-  group: 'server',
   since: '1.0.0',
-  syntax: '',
   summary: 'Shows every command from now on, until RESET.',
   complexity: 'O(1)',
   handler: ({ client, reply, server, inTransaction }) => {

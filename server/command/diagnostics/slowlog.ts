@@ -2,7 +2,7 @@ import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
-import { CONTAINER, helpOf } from '../container.ts'
+import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { subcommandArity } from '../error-texts.ts'
 import { writeBulks } from '../replies.ts'
@@ -117,10 +117,9 @@ function get({ reply, server }: CommandContext, request: Request): void {
   }
 }
 
-const ADMIN = {
+const COMMON = {
+  ...ADMIN,
   flags: ['admin', 'loading', 'stale'],
-  categories: ['admin', 'slow', 'dangerous'],
-  group: 'server',
   since: '2.2.12',
   complexity: 'O(N) with N entries.',
 } as const satisfies Partial<CommandData>
@@ -133,7 +132,7 @@ export const slowlog: CommandData = {
   summary: 'Container of the commands about the slow log.',
   subcommands: {
     get: {
-      ...ADMIN,
+      ...COMMON,
       arity: -2,
       syntax: '[<count>]',
       summary: 'Lists commands that took long, newest first.',
@@ -145,18 +144,16 @@ export const slowlog: CommandData = {
       handler: get,
     },
     len: {
-      ...ADMIN,
+      ...COMMON,
       arity: 2,
-      syntax: '',
       summary: 'Counts the entries of the slow log.',
       help: ['Counts the entries.'],
       tips: ['request_policy:all_nodes', 'response_policy:agg_sum', 'nondeterministic_output'],
       handler: ({ reply, server }) => reply.integer(server.slowLog.length),
     },
     reset: {
-      ...ADMIN,
+      ...COMMON,
       arity: 2,
-      syntax: '',
       summary: 'Forgets all entries.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       handler: ({ reply, server }) => {

@@ -116,7 +116,6 @@ const pubsub: CommandData = {
       ...INSPECTOR,
       arity: 2,
       since: '2.8.0',
-      syntax: '',
       summary: 'Counts the distinct patterns that are subscribed to.',
       complexity: 'O(1)',
       handler: ({ server, reply }) => reply.integer(server.registry.patternCount),

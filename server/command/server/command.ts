@@ -210,7 +210,6 @@ export const command: CommandData = {
       ...COMMON,
       arity: 2,
       since: '2.8.13',
-      syntax: '',
       summary: 'Counts the commands.',
       handler: ({ reply, server }) => reply.integer(server.table.size),
     },

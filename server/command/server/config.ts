@@ -1,6 +1,6 @@
 import type { Request } from '../../resp/request.ts'
 import { textsFrom } from '../arguments.ts'
-import { CONTAINER, helpOf } from '../container.ts'
+import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
 import { writeFields } from '../replies.ts'
@@ -57,10 +57,8 @@ function isSecretValue(request: Request, index: number): boolean {
   return isValue && SECRET_DIRECTIVES.has(request.text(index - 1).toLowerCase())
 }
 
-const ADMIN = {
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  categories: ['admin', 'slow', 'dangerous'],
-  group: 'server',
+const COMMON = {
+  ...ADMIN,
   since: '2.0.0',
   complexity: 'O(1)',
 } as const satisfies Partial<CommandData>
@@ -73,7 +71,7 @@ export const config: CommandData = {
   summary: 'Container of the commands about directives.',
   subcommands: {
     get: {
-      ...ADMIN,
+      ...COMMON,
       arity: -3,
       syntax: '<pattern>',
       summary: 'Answers directives and their values.',
@@ -81,7 +79,7 @@ export const config: CommandData = {
       handler: get,
     },
     set: {
-      ...ADMIN,
+      ...COMMON,
       arity: -4,
       syntax: '<directive> <value>',
       summary: 'Changes directives, all of them or none.',
@@ -91,18 +89,16 @@ export const config: CommandData = {
       handler: set,
     },
     resetstat: {
-      ...ADMIN,
+      ...COMMON,
       arity: 2,
-      syntax: '',
       summary: 'Sets what INFO counts to zero.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       handler: resetStat,
     },
     rewrite: {
-      ...ADMIN,
+      ...COMMON,
       arity: 2,
       since: '2.8.0',
-      syntax: '',
       summary: 'Writes the configuration file.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       handler: rewrite,

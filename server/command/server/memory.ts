@@ -116,21 +116,18 @@ export const memory: CommandData = {
     doctor: {
       ...REPORT,
       arity: 2,
-      syntax: '',
       summary: 'Says in words how the memory is.',
       handler: doctor,
     },
     'malloc-stats': {
       ...REPORT,
       arity: 2,
-      syntax: '',
       summary: 'Says who manages the memory.',
       handler: mallocStats,
     },
     purge: {
       ...PLAIN,
       arity: 2,
-      syntax: '',
       summary: 'Has no effect: the runtime gives memory back by itself.',
       tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
       handler: ({ reply }) => reply.ok(),
@@ -138,7 +135,6 @@ export const memory: CommandData = {
     stats: {
       ...REPORT,
       arity: 2,
-      syntax: '',
       summary: 'Answers how much memory is used for what.',
       handler: stats,
     },

@@ -1,5 +1,6 @@
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
+import { ADMIN } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER } from '../error-texts.ts'
 import type { CommandData, CommandRecord } from '../spec.ts'
@@ -68,15 +69,10 @@ function failover({ reply, server }: CommandContext, request: Request): void {
   }
 }
 
-const ADMIN = {
-  categories: ['admin', 'slow', 'dangerous'],
-  group: 'server',
-  complexity: 'O(1)',
-} as const satisfies Partial<CommandData>
-
 const REPLICA_OF = {
   ...ADMIN,
   arity: 3,
+  complexity: 'O(1)',
   flags: ['admin', 'noscript', 'stale', 'no_async_loading'],
   syntax: 'NO ONE | <host> <port>',
   handler: replicaOf,
@@ -98,7 +94,6 @@ export const REPLICATION_COMMANDS = {
     categories: ['admin', 'fast', 'dangerous'],
     group: 'server',
     since: '2.8.12',
-    syntax: '',
     summary: 'Answers that this server has no replicas.',
     complexity: 'O(1)',
     handler: role,
@@ -124,6 +119,7 @@ export const REPLICATION_COMMANDS = {
   failover: {
     ...ADMIN,
     arity: -1,
+    complexity: 'O(1)',
     flags: ['admin', 'noscript', 'stale'],
     since: '6.2.0',
     syntax: '[TO <host> <port> [FORCE]] [ABORT] [TIMEOUT <milliseconds>]',

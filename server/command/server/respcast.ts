@@ -3,7 +3,7 @@ import { checkRoleRules } from '../../token/grant/role-check.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger, textsFrom } from '../arguments.ts'
-import { CONTAINER, helpOf } from '../container.ts'
+import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
 import { writeBulks, writeField, writeFields } from '../replies.ts'
@@ -109,10 +109,8 @@ function check({ reply, server }: CommandContext, request: Request): void {
   writeBulks(reply, checked.warnings)
 }
 
-const ADMIN = {
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  categories: ['admin', 'slow', 'dangerous'],
-  group: 'server',
+const COMMON = {
+  ...ADMIN,
   since: '0.1.0',
 } as const satisfies Partial<CommandData>
 
@@ -124,7 +122,7 @@ export const respcast: CommandData = {
   summary: 'Container of the commands that Redis does not have.',
   subcommands: {
     audit: {
-      ...ADMIN,
+      ...COMMON,
       arity: -2,
       syntax: '[COUNT <count>] [SINCE <unix-time-milliseconds>]',
       summary: 'Lists who revoked what, when and why.',
@@ -133,7 +131,7 @@ export const respcast: CommandData = {
       handler: audit,
     },
     check: {
-      ...ADMIN,
+      ...COMMON,
       arity: -3,
       syntax: '<rule> [<rule> ...]',
       summary: 'Tries the rules of a role without storing them.',
@@ -142,9 +140,8 @@ export const respcast: CommandData = {
       handler: check,
     },
     patterns: {
-      ...ADMIN,
+      ...COMMON,
       arity: 2,
-      syntax: '',
       summary:
         'Lists the patterns that are subscribed to, each with the number of its subscribers.',
       help: ['Lists the patterns that are subscribed to, and by how many.'],
@@ -152,7 +149,7 @@ export const respcast: CommandData = {
       handler: patterns,
     },
     subscriptions: {
-      ...ADMIN,
+      ...COMMON,
       arity: 3,
       syntax: '<client-id>',
       summary: 'Lists what a client is subscribed to.',

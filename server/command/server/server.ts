@@ -1,7 +1,7 @@
 import { CLOSES } from '../../client/close.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
-import { CONTAINER, helpOf } from '../container.ts'
+import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
 import type { CommandData, CommandRecord } from '../spec.ts'
@@ -86,8 +86,7 @@ function notAllowed(command: 'DEBUG' | 'MODULE'): string {
 /** A command that is refused, in MULTI too. */
 function forbidden(error: string) {
   return {
-    categories: ['admin', 'slow', 'dangerous'],
-    group: 'server',
+    ...ADMIN,
     since: '4.0.0',
     summary: 'Is not allowed.',
     complexity: 'O(1)',
@@ -122,7 +121,6 @@ export const SERVER_COMMANDS = {
     categories: ['fast'],
     group: 'server',
     since: '2.6.0',
-    syntax: '',
     summary: 'Answers the time.',
     complexity: 'O(1)',
     tips: ['nondeterministic_output'],
@@ -134,7 +132,6 @@ export const SERVER_COMMANDS = {
     categories: ['keyspace', 'read', 'fast'],
     group: 'server',
     since: '1.0.0',
-    syntax: '',
     summary: 'Answers 0: there are no keys.',
     complexity: 'O(1)',
     tips: ['request_policy:all_shards', 'response_policy:agg_sum'],
@@ -148,17 +145,15 @@ export const SERVER_COMMANDS = {
     categories: ['admin', 'fast', 'dangerous'],
     group: 'server',
     since: '1.0.0',
-    syntax: '',
     summary: 'Answers when the server started: nothing is saved.',
     complexity: 'O(1)',
     tips: ['nondeterministic_output'],
     handler: ({ reply, server }) => reply.integer(Math.floor(server.facts.startedMs / 1000)),
   },
   shutdown: {
+    ...ADMIN,
     arity: -1,
     flags: ['admin', 'noscript', 'loading', 'stale', 'no_multi', 'allow_busy'],
-    categories: ['admin', 'slow', 'dangerous'],
-    group: 'server',
     since: '1.0.0',
     syntax: '[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]',
     summary: 'Ends the server in good order.',
@@ -183,12 +178,10 @@ export const SERVER_COMMANDS = {
     subcommands: {
       help: helpOf('module', '5.0.0'),
       list: {
+        ...ADMIN,
         arity: 2,
         flags: ['admin', 'noscript'],
-        categories: ['admin', 'slow', 'dangerous'],
-        group: 'server',
         since: '4.0.0',
-        syntax: '',
         summary: 'Answers no modules.',
         complexity: 'O(1)',
         tips: ['nondeterministic_output_order'],
@@ -207,7 +200,6 @@ export const SERVER_COMMANDS = {
   debug: {
     ...forbidden(notAllowed('DEBUG')),
     arity: -2,
-    flags: ['admin', 'noscript', 'loading', 'stale'],
     since: '1.0.0',
     syntax: '<subcommand> [<arg> ...]',
   },

@@ -8,7 +8,7 @@ import {
   type RevocationOrder,
 } from '../../token/revoke/revocation.ts'
 import { parseInteger, textsFrom } from '../arguments.ts'
-import { CONTAINER, helpOf } from '../container.ts'
+import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER } from '../error-texts.ts'
 import { writeFields } from '../replies.ts'
@@ -107,17 +107,15 @@ function utf8Bytes(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }
 
-const ADMIN = {
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  categories: ['admin', 'slow', 'dangerous'],
-  group: 'server',
+const COMMON = {
+  ...ADMIN,
   since: '0.1.0',
 } as const satisfies Partial<CommandData>
 
 /** Their answer waits for the disk, which EXEC cannot. */
 const ADMIN_WAITING = {
-  ...ADMIN,
-  flags: [...ADMIN.flags, 'no_multi'],
+  ...COMMON,
+  flags: [...COMMON.flags, 'no_multi'],
 } as const satisfies Partial<CommandData>
 
 /** TOKEN and its subcommands. */
@@ -161,9 +159,8 @@ export const token: CommandData = {
       handler: unrevoke,
     },
     revocations: {
-      ...ADMIN,
+      ...COMMON,
       arity: 2,
-      syntax: '',
       summary: 'Lists the revocations in force, oldest first.',
       help: ['Lists the revocations in force.'],
       complexity: 'O(N) with N revocations.',
@@ -171,7 +168,7 @@ export const token: CommandData = {
     },
     help: helpOf('token', '0.1.0', ['explain', 'revoke', 'revocations', 'unrevoke', 'why']),
     explain: {
-      ...ADMIN,
+      ...COMMON,
       arity: -3,
       syntax: '<jwt> | CLIENT <id> [<command> [<arg> ...]]',
       summary: 'Says what a token or a token session may do, and why.',

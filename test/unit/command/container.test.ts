@@ -19,7 +19,7 @@ describe('HELP says what the specs say:', () => {
       )
       expect(lines.slice(-2)).toEqual(['HELP', '    Print this help.'])
       for (const [word, { spec }] of subcommands) {
-        const { help = [spec.summary], syntax } = spec
+        const { help = [spec.summary], syntax = '' } = spec
         if (help.length === 0) {
           expect(lines.slice(0, -2).filter((line) => line.startsWith(word.toUpperCase()))).toEqual(
             [],

@@ -9,7 +9,6 @@ const data: CommandData = {
   group: 'server',
   since: '1.0.0',
   summary: 'Does.',
-  syntax: '',
 }
 
 test('Specs follow the record, each container in front of its subcommands', () => {
@@ -42,7 +41,7 @@ describe('The syntax agrees with the arity:', () => {
   // As in Redis, HELP names an attribute, and SETUSER without any is allowed.
   const others = ALL_COMMANDS.filter(({ name }) => name !== 'acl|setuser')
 
-  test.each(others)('$name', ({ name, arity, syntax }) => {
+  test.each(others)('$name', ({ name, arity, syntax = '' }) => {
     const forms = typeof syntax === 'string' ? [syntax] : syntax.map(([form]) => form)
     const counts = forms.flatMap(requiredWords).map((count) => name.split('|').length + count)
     expect(Math.min(...counts)).toBe(Math.abs(arity))

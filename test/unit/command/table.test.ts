@@ -13,7 +13,6 @@ const spec = (name: string, arity = 1): CommandSpec => ({
   group: 'server',
   since: '1.0.0',
   summary: '',
-  syntax: '',
   handler: () => {},
 })
 

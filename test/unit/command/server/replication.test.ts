@@ -3,6 +3,21 @@ import { TestCore } from '../../../support/test-core.ts'
 
 const ask = (...args: string[]): string => new TestCore().connect().send(...args)
 
+describe('WAIT', () => {
+  test.each([
+    [['1', '0'], ':0\r\n'],
+    [['x', 'x'], '-ERR value is not an integer or out of range\r\n'],
+    [['0', 'x'], '-ERR timeout is not an integer or out of range\r\n'],
+    [['0', '-1'], '-ERR timeout is negative\r\n'],
+  ])('%j', (args, reply) => {
+    expect(ask('WAIT', ...args)).toBe(reply)
+  })
+})
+
+test('ROLE answers a master without replicas', () => {
+  expect(ask('ROLE')).toBe('*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n')
+})
+
 describe('WAITAOF', () => {
   test('answers that neither file nor replica has anything', () => {
     expect(ask('WAITAOF', '0', '0', '0')).toBe('*2\r\n:0\r\n:0\r\n')

@@ -51,3 +51,24 @@ describe('MODULE and DEBUG', () => {
     )
   })
 })
+
+describe('SHUTDOWN', () => {
+  test.each([
+    [['x'], '-ERR syntax error\r\n'],
+    [['SAVE', 'NOSAVE'], '-ERR syntax error\r\n'],
+    [['ABORT', 'NOW'], '-ERR syntax error\r\n'],
+    [['abort'], '-ERR No shutdown in progress.\r\n'],
+  ])('refuses %j', (args, error) => {
+    expect(ask('SHUTDOWN', ...args)).toBe(error)
+  })
+})
+
+test.each([
+  [['DBSIZE'], ':0\r\n'],
+  [['FLUSHALL', 'ASYNC'], '+OK\r\n'],
+  [['FLUSHDB'], '+OK\r\n'],
+  [['TIME'], '*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n'],
+  [['LASTSAVE'], ':1700000000\r\n'],
+])('An empty server answers %j', (args, reply) => {
+  expect(ask(...args)).toBe(reply)
+})
