@@ -1,11 +1,11 @@
 /** How a pattern is compiled. */
-export interface GlobOptions {
+interface GlobOptions {
   /** ASCII letters match in both cases, as in `CONFIG GET`; Pub/Sub and ACL compare bytes. Default `false`. */
   readonly ignoreCase?: boolean
 }
 
 /** Receives the tokens of a glob in order, see {@link readGlob}. A byte is a UTF-16 unit of the pattern. */
-export interface GlobReader {
+interface GlobReader {
   /** A byte that stands for itself. @param escaped It follows a backslash. */
   literal(byte: number, escaped: boolean): void
   /** `?`: any one byte. */

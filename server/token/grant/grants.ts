@@ -2,22 +2,23 @@ import { compileGlob } from '../../../shared/glob.ts'
 import type { CommandCatalog } from '../../acl/catalog.ts'
 import type { PubsubDefault } from '../../acl/rules.ts'
 import type { ChannelRule, Selector, User } from '../../acl/user.ts'
+import { MAX_PATTERNS } from '../verify/claims.ts'
 import type { ClaimedGrant } from '../verify/claims.ts'
 import { ContentPool } from './content-pool.ts'
 import { issuerName, mayNameRole, sessionKeyId, tokenUserName } from '../verify/issuer.ts'
-import type { PlaceholderValues } from './placeholders.ts'
+import { expandRolePattern, fixedText, parseRolePattern } from './placeholders.ts'
+import type { PlaceholderValues, RolePattern } from './placeholders.ts'
+import { parseObject } from '../verify/compact.ts'
 import { TokenFault } from '../verify/refusal.ts'
-import { PatternBudget, RoleSelectors } from './role-selectors.ts'
-import type { RoleAlternative } from './role-selectors.ts'
 import type { JsonObject } from '../text.ts'
 import { CommandSets, PUBLISH_RULES, SUBSCRIBE_RULES } from './token-commands.ts'
 import type { VerifiedToken } from '../verify/verify.ts'
 
 /**
- * What one session may do by its token. Names are byte strings.
+ * The permissions of one session by its token. Names are byte strings.
  *
- * Order of precedence at a check: {@link isDenied} refuses before all; then the ceiling, if there is one; then any
- * selector of `user` that allows; then nothing.
+ * Order of precedence at a check: {@link isDenied} refuses before all else; then the ceilings; then any selector of `user`
+ * that allows; then nothing.
  */
 export interface CompiledGrant {
   /** `jwt:<sub>`, or `jwt@<alias>:<sub>`. */
@@ -43,11 +44,11 @@ export interface CompiledGrant {
   readonly issuedAtMs: number
   /** ms since 1970. */
   readonly expiresAtMs: number
-  /** What it was compiled from. */
+  /** The token that it was compiled from. */
   readonly token: VerifiedToken
 }
 
-/** What grants are compiled with. */
+/** The parts that a {@link GrantCompiler} is built with. */
 export interface GrantParts {
   readonly catalog: CommandCatalog
   /** Finds a stored user (byte string): a role `role:<name>`, a ceiling. */
@@ -67,9 +68,9 @@ export interface SourcedSelector {
   readonly role: string | undefined
 }
 
-/** Tells whether the `deny` list of a grant takes a channel away, whatever allows it. */
+/** Reports whether the `deny` list of a grant takes a channel away. */
 export function isDenied(grant: Pick<CompiledGrant, 'deny'>, channel: string): boolean {
-  // As a glob `*` leaves the empty channel out; as a list entry it means every channel, as in an allow.
+  // As a glob `*` does not match the empty channel; as a list entry it means every channel, as in an allow.
   return grant.deny.some(({ pattern, glob }) => pattern === '*' || glob.matches(channel))
 }
 
@@ -160,7 +161,7 @@ export class GrantCompiler {
     return { name, enabled: false, noPassword: false, passwords: [], selectors: [this.#nothing] }
   }
 
-  /** Where each selector of a token's user comes from, behind the first, which every token has. */
+  /** The selectors of a token's user after the first, which every token has, each with its source. */
   sourcesOf(token: VerifiedToken): readonly SourcedSelector[] {
     return this.#alternatives(token, new PatternBudget(countPatterns(token.claimed))).map(
       ({ alternative, source, role }) => ({ selector: this.#selector(alternative), source, role }),
@@ -197,7 +198,7 @@ export class GrantCompiler {
     const values: PlaceholderValues = {
       sub: token.sub,
       iss: issuerName(token.issuer),
-      payload: () => (payload ??= JSON.parse(token.payload) as JsonObject),
+      payload: () => (payload ??= parseObject(token.payload, 'payload')),
       separators: this.#parts.separators,
     }
     return [...new Set(token.claimed.roles)].flatMap((name) => {
@@ -210,7 +211,7 @@ export class GrantCompiler {
     })
   }
 
-  #selector({ rules, allChannels, patterns }: RoleAlternative): Selector {
+  #selector({ rules, allChannels, patterns }: Alternative): Selector {
     const channels = allChannels ? [] : patterns
     const content = [rules.join(' '), allChannels ? '1' : '0', ...channels].join('\n')
     return this.#selectors.get(content, () => ({
@@ -231,15 +232,108 @@ export class GrantCompiler {
   }
 }
 
+/** One alternative of a token, its placeholders filled. */
+interface Alternative {
+  /** Command rules; never empty. */
+  readonly rules: readonly string[]
+  readonly allChannels: boolean
+  /** Byte strings, each once, in the order of the role or list. */
+  readonly patterns: readonly string[]
+}
+
 interface SourcedAlternative extends Pick<SourcedSelector, 'source' | 'role'> {
-  readonly alternative: RoleAlternative
+  readonly alternative: Alternative
+}
+
+/** A selector of a role, analysed for all tokens. */
+interface Plan {
+  readonly rules: readonly string[]
+  readonly allChannels: boolean
+  readonly patterns: readonly RolePattern[]
+  /** The alternative, if no pattern has placeholders. */
+  readonly fixed: Alternative | undefined
+}
+
+/** The number of patterns that placeholders may still make for one token. */
+class PatternBudget {
+  #left: number
+  /** A pattern did not fit, and vanished. */
+  exceeded = false
+
+  /** @param used Number of patterns in the token's own lists. */
+  constructor(used: number) {
+    this.#left = MAX_PATTERNS - used
+  }
+
+  take(patterns: readonly string[] | undefined): readonly string[] {
+    if (patterns !== undefined && patterns.length <= this.#left) {
+      this.#left -= patterns.length
+      return patterns
+    }
+    this.exceeded = true
+    return []
+  }
+}
+
+/** Turns roles into alternatives for tokens. Each selector of a role is analysed once. */
+class RoleSelectors {
+  readonly #commands: CommandSets
+  readonly #plans = new WeakMap<Selector, Plan>()
+
+  constructor(commands: CommandSets) {
+    this.#commands = commands
+  }
+
+  /**
+   * The alternatives of a role for one token: its root permissions and its selectors, cut down to the commands that
+   * tokens may hold. Whether the role is `on` or `off` does not matter.
+   *
+   * A pattern that the budget has no room for vanishes; fixed patterns are the operator's and are not counted.
+   */
+  of(role: User, values: PlaceholderValues, budget: PatternBudget): readonly Alternative[] {
+    const alternatives: Alternative[] = []
+    for (const selector of role.selectors) {
+      const plan = this.#planOf(selector)
+      if (plan.rules.length === 0) continue
+      alternatives.push(plan.fixed ?? expand(plan, values, budget))
+    }
+    return alternatives
+  }
+
+  #planOf(selector: Selector): Plan {
+    const known = this.#plans.get(selector)
+    if (known !== undefined) return known
+    const parsed = selector.channels.map(({ pattern }) => parseRolePattern(pattern))
+    // SETUSER refuses a pattern that does not parse; one from elsewhere must not widen the role either.
+    const patterns = parsed.filter((pattern) => typeof pattern !== 'string')
+    const rules = this.#commands.restrict(selector)
+    const { allChannels } = selector
+    const texts = patterns.map(fixedText).filter((text) => text !== undefined)
+    const fixed =
+      texts.length === patterns.length ? { rules, allChannels, patterns: unique(texts) } : undefined
+    const plan: Plan = { rules, allChannels, patterns, fixed }
+    this.#plans.set(selector, plan)
+    return plan
+  }
+}
+
+function expand(plan: Plan, values: PlaceholderValues, budget: PatternBudget): Alternative {
+  const patterns = plan.patterns.flatMap((pattern) => {
+    const text = fixedText(pattern)
+    return text === undefined ? budget.take(expandRolePattern(pattern, values)) : [text]
+  })
+  return { rules: plan.rules, allChannels: plan.allChannels, patterns: unique(patterns) }
+}
+
+function unique(patterns: readonly string[]): readonly string[] {
+  return [...new Set(patterns)]
 }
 
 function channelRule(pattern: string): ChannelRule {
   return { pattern, glob: compileGlob(pattern) }
 }
 
-/** Nothing in the token says which channels it is for, so that `acl-pubsub-default` says it. */
+/** The token names neither roles nor channels, so `acl-pubsub-default` decides. */
 function isSilent({ roles, channels, subscribe, publish }: ClaimedGrant): boolean {
   return (
     roles === undefined &&
@@ -258,7 +352,7 @@ function listAlternative(
   rules: readonly string[],
   own: readonly string[] | undefined,
   both: readonly string[] | undefined,
-): readonly RoleAlternative[] {
+): readonly Alternative[] {
   if (own === undefined && both === undefined) return []
   const patterns = [...new Set([...(own ?? []), ...(both ?? [])])]
   return [{ rules, allChannels: patterns.includes('*'), patterns }]

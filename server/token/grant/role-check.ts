@@ -3,7 +3,7 @@ import { describeUser } from '../../acl/describe.ts'
 import { applyRules, newUser, setUserErrorText, type RuleOptions } from '../../acl/rules.ts'
 import type { Selector, User } from '../../acl/user.ts'
 import { fixedText, parseRolePattern } from './placeholders.ts'
-import { CHANNEL_COMMANDS, CommandSets } from './token-commands.ts'
+import { CHANNEL_COMMANDS, CommandSets, hasCommand } from './token-commands.ts'
 
 /** The name under which rules are tried: that of a role, so that placeholders are checked. */
 const TRIED = 'role:'
@@ -70,8 +70,6 @@ function warningsOf(catalog: CommandCatalog, user: User): string[] {
 
 function hasForeignCommand(catalog: CommandCatalog, selector: Selector): boolean {
   return catalog.all.some(
-    ({ id, name }) =>
-      !CHANNEL_COMMANDS.includes(name) &&
-      (((selector.allowed[id >>> 5] ?? 0) >>> (id & 31)) & 1) === 1,
+    ({ id, name }) => !CHANNEL_COMMANDS.includes(name) && hasCommand(selector, id),
   )
 }

@@ -24,6 +24,11 @@ const COMMON_COMMANDS: readonly string[] = (
   'unsubscribe punsubscribe sunsubscribe'
 ).split(' ')
 
+/** Reports whether a selector allows all of a command, whatever its arguments. */
+export function hasCommand({ allowed }: Selector, id: number): boolean {
+  return (((allowed[id >>> 5] ?? 0) >>> (id & 31)) & 1) === 1
+}
+
 /** Makes selectors without channels for one catalog. */
 export class CommandSets {
   readonly #catalog: CommandCatalog
@@ -62,13 +67,12 @@ export class CommandSets {
     return selector
   }
 
-  /** The part of a selector's commands that tokens may hold, as rules; others are left out. */
+  /** The commands of a selector that tokens may hold, as rules. */
   restrict(selector: Selector): readonly string[] {
     return CHANNEL_COMMANDS.flatMap((name) => {
       const id = this.#catalog.lookup(name)?.id
       if (id === undefined) return []
-      const isAllowed = (((selector.allowed[id >>> 5] ?? 0) >>> (id & 31)) & 1) === 1
-      if (isAllowed) return [`+${name}`]
+      if (hasCommand(selector, id)) return [`+${name}`]
       return (selector.firstArguments.get(id) ?? []).map((argument) => `+${name}|${argument}`)
     })
   }

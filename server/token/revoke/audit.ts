@@ -25,48 +25,43 @@ export interface AuditEntry {
   readonly durable: boolean
 }
 
-/** What an audit log is kept with. */
-export interface AuditParts {
-  /** Absolute; empty keeps no file. */
-  readonly path: string
-  /** `token-audit-max` in bytes. */
-  readonly maxBytes: () => number
-}
-
-/** Entries that are kept at hand. */
+/** Entries that are kept in memory. */
 const RECENT_ENTRIES = 1_000
 
-/** How much of the file is read for them at start. */
+/** Bytes of the file that are read for them at start. */
 const RECENT_BYTES = 524_288
 
 /**
- * Who revoked what, when and why: JSON lines in a file. A file that is full is put aside as `<path>.1`, in the place of the
- * one before it, so that two of them are kept.
+ * Record of all revocations and their authors: JSON lines in a file. A full file is renamed to `<path>.1` and replaces the one
+ * before it, so that two of them are kept.
  */
 export class AuditLog {
-  readonly #parts: AuditParts
+  readonly #path: string
+  readonly #maxBytes: () => number
   #recent: AuditEntry[] = []
   #handle: FileHandle | undefined
   #bytes = 0
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(parts: AuditParts) {
-    this.#parts = parts
+  /** @param options `path`: absolute; empty keeps no file. `maxBytes`: `token-audit-max` as it is now. */
+  constructor(options: { readonly path: string; readonly maxBytes: () => number }) {
+    this.#path = options.path
+    this.#maxBytes = options.maxBytes
   }
 
   /**
-   * Opens the file, and has its last entries at hand.
+   * Opens the file, and reads its last entries into memory.
    *
    * @throws RespcastError `ERR_DATA_DIR`: it cannot be written.
    */
   async open(): Promise<void> {
-    const { path } = this.#parts
+    const path = this.#path
     if (path === '') return
     try {
       await this.#openHandle()
       const text = await readTail(path, this.#bytes)
       this.#recent = text.split('\n').flatMap(parseEntry).slice(-RECENT_ENTRIES)
-      // A line that was not finished must not swallow the next one.
+      // An unfinished line must not swallow the next one.
       if (text !== '' && !text.endsWith('\n')) await this.#append('\n')
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
@@ -82,7 +77,7 @@ export class AuditLog {
   /**
    * Adds an entry. Settles when it is handed to the system; entries stay in order.
    *
-   * @throws The system's error; the entry is at hand all the same.
+   * @throws The system's error; the entry is in memory all the same.
    */
   append(entry: AuditEntry): Promise<void> {
     this.#recent.push(entry)
@@ -96,14 +91,14 @@ export class AuditLog {
   /**
    * The newest entries, newest first.
    *
-   * @param sinceMs None that is older.
+   * @param sinceMs Entries that are older are left out.
    */
   recent(count: number, sinceMs = 0): readonly AuditEntry[] {
     const entries = this.#recent.filter(({ atMs }) => atMs >= sinceMs)
     return entries.slice(-Math.max(count, 0) || entries.length).toReversed()
   }
 
-  /** Closes the file behind what waits to be written. */
+  /** Closes the file after the writes that are under way. */
   async close(): Promise<void> {
     await this.#last
     const handle = this.#handle
@@ -112,9 +107,9 @@ export class AuditLog {
   }
 
   async #append(line: string): Promise<void> {
-    if (this.#parts.path === '') return
+    if (this.#path === '') return
     const bytes = Buffer.from(line, 'utf8')
-    if (this.#bytes > 0 && this.#bytes + bytes.length > this.#parts.maxBytes()) await this.#rotate()
+    if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes()) await this.#rotate()
     const handle = this.#handle ?? (await this.#openHandle())
     await handle.appendFile(bytes)
     this.#bytes += bytes.length
@@ -124,32 +119,46 @@ export class AuditLog {
     const handle = this.#handle
     this.#handle = undefined
     await handle?.close()
-    await nodeFiles.rename(this.#parts.path, `${this.#parts.path}.1`)
+    await nodeFiles.rename(this.#path, `${this.#path}.1`)
   }
 
   async #openHandle(): Promise<FileHandle> {
-    const handle = await nodeFiles.open(this.#parts.path, 'a', 0o600)
+    const handle = await nodeFiles.open(this.#path, 'a', 0o600)
     this.#handle = handle
     this.#bytes = (await handle.stat()).size
     return handle
   }
 }
 
-/** For people the time as text stands first. */
+/** The time as text comes first, for human readers. */
 function lineOf(entry: AuditEntry): object {
   return { at: new Date(entry.atMs).toISOString(), ...entry }
 }
 
+/** @returns The entry, or none for a line that is not whole. */
 function parseEntry(line: string): AuditEntry[] {
   try {
     const value: unknown = JSON.parse(line)
-    if (!isJsonObject(value) || typeof value['atMs'] !== 'number') return []
+    if (!isJsonObject(value)) return []
     const { at: _text, ...entry } = value
-    return [entry as unknown as AuditEntry]
+    return isAuditEntry(entry) ? [entry] : []
   } catch {
-    // The first line may be cut, the last one may never have been finished.
+    // The first line may be cut, and the last one unfinished.
     return []
   }
+}
+
+const TEXTS = ['by', 'address', 'kind', 'target', 'options', 'reason', 'message'] as const
+const NUMBERS = ['atMs', 'id', 'hit'] as const
+
+function isAuditEntry(value: object): value is AuditEntry {
+  const fields: Partial<Record<keyof AuditEntry, unknown>> = value
+  return (
+    TEXTS.every((name) => typeof fields[name] === 'string') &&
+    NUMBERS.every((name) => typeof fields[name] === 'number') &&
+    (fields.action === 'revoke' || fields.action === 'unrevoke') &&
+    typeof fields.durable === 'boolean'
+  )
 }
 
 async function readTail(path: string, bytes: number): Promise<string> {

@@ -26,7 +26,7 @@ export interface RevocationActor {
 }
 
 /** The result of a revocation. */
-export interface RevocationOutcome {
+interface RevocationOutcome {
   /** Live sessions that it hit. */
   readonly sessions: number
   /** It is on disk. If not, it is in force all the same, as long as this process lives. */

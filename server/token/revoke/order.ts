@@ -10,7 +10,7 @@ export interface IssuerTerms {
 }
 
 /** The circumstances under which an order is parsed. */
-export interface OrderTerms {
+interface OrderTerms {
   /** Wall clock. */
   readonly nowMs: number
   /** The issuers that are configured. */

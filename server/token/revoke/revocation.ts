@@ -57,7 +57,7 @@ export interface Revocation extends RevocationOrder {
 }
 
 /** The properties of a session that revocations look at. */
-export type RevocationSubject = Pick<
+type RevocationSubject = Pick<
   CompiledGrant,
   'sub' | 'jti' | 'group' | 'roles' | 'kid' | 'issuerAlias' | 'issuedAtMs'
 >

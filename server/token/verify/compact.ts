@@ -5,13 +5,13 @@ import type { JsonObject } from '../text.ts'
 /** Longest `kid` that is looked up, in bytes. */
 const MAX_KID_BYTES = 128
 
-/** Media types of tokens that log in; a token that says it is something else was not made for this (RFC 8725 section 3.11). */
+/** Media types of tokens that log in; a token of another type was made for another purpose (RFC 8725 section 3.11). */
 const TYPES: readonly string[] = ['jwt', 'at+jwt']
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Takes the compact form of a signed token apart (RFC 7515 section 7.1). Lengths come before any decoding.
+ * Splits and decodes the compact form of a signed token (RFC 7515 section 7.1). Lengths are checked before any decoding.
  *
  * @returns Header and payload, neither of them verified.
  * @throws TokenFault
@@ -49,15 +49,15 @@ export function decodeObject(part: string, name: string): JsonObject {
 }
 
 /**
- * Parses a JSON object; bytes that are not UTF-8 must not turn into other names.
+ * Parses a JSON object. Bytes that are not UTF-8 are refused: they would turn into other names.
  *
  * @param name What it is, for the fault.
  * @throws TokenFault
  */
-export function parseObject(bytes: Uint8Array, name: string): JsonObject {
+export function parseObject(json: Uint8Array | string, name: string): JsonObject {
   let value: unknown
   try {
-    value = JSON.parse(UTF8.decode(bytes))
+    value = JSON.parse(typeof json === 'string' ? json : UTF8.decode(json))
   } catch {
     throw new TokenFault('malformed', `the ${name} is not JSON in UTF-8`)
   }
@@ -66,7 +66,7 @@ export function parseObject(bytes: Uint8Array, name: string): JsonObject {
 }
 
 /**
- * Reads the header. `jku`, `x5u`, `jwk` and `x5c` are not looked at: keys never come from a token.
+ * Reads the header. `jku`, `x5u`, `jwk` and `x5c` are ignored: keys never come from a token.
  *
  * @throws TokenFault for a header that asks for more than a plain signed token (`crit`, `b64`, encryption, nesting).
  */

@@ -25,7 +25,7 @@ export const CACHE_TIMES: CacheTimes = {
 }
 
 /** The origin of a key set. One that has {@link loadNow} must be good at start; another is tried again later. */
-export interface JwksSource {
+interface JwksSource {
   /** Resolves to the text of the key set, bounded in size and time. */
   load(): Promise<string>
   /** Returns the text in this turn. @throws Error, or the RespcastError to report. */

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../clock.ts'
 
-/** What {@link fetchText} needs of the global `fetch`. */
+/** The part of the global `fetch` that {@link fetchText} needs. */
 export type Fetch = (
   url: string,
   init: {
@@ -11,7 +11,7 @@ export type Fetch = (
 ) => Promise<Pick<Response, 'status' | 'body'>>
 
 /** Bounds of one request. */
-export interface FetchBounds {
+interface FetchBounds {
   /** From the call to the last byte. */
   readonly timeoutMs: number
   /** Of the body after decompression; it is counted while it is read. */

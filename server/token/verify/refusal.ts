@@ -33,7 +33,7 @@ export type FaultCode =
   /** A defect of the server. */
   | 'internal'
 
-/** A refused token: what the peer is told, and what the log is told. */
+/** A refused token: the reply to the peer, and the details for the log. */
 export interface TokenRefusal {
   readonly code: FaultCode
   /** Error reply without the leading `-`. All faults of a token but its age look alike to the peer. */
@@ -61,7 +61,7 @@ export class TokenFault extends Error {
 }
 
 /** The hash under which the log speaks of a token, see {@link TokenRefusal.tokenHash}. */
-export function tokenHash(token: string): string {
+function tokenHash(token: string): string {
   const head = token.slice(0, MAX_TOKEN_BYTES)
   return createHash('sha256').update(head, 'latin1').digest('hex').slice(0, 16)
 }

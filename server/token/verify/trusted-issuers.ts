@@ -11,7 +11,7 @@ import type { KeySet } from './key-set.ts'
 import type { TrustedIssuer } from './verify.ts'
 
 /** Receives the changes of keys, for the log and for the sessions that they admitted. */
-export interface IssuerEvents {
+interface IssuerEvents {
   /** Keys of an issuer could not be loaded; the detail is a clause for the log. */
   keysFailed?(issuer: Issuer, detail: string): void
   /** Keys of an issuer are no longer trusted: sessions whose `keyId` is among them are to end. */

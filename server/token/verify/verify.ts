@@ -13,7 +13,7 @@ import type { TokenRefusal } from './refusal.ts'
 import { plainName, toByteString } from '../text.ts'
 import type { JsonObject } from '../text.ts'
 
-/** The last second that a `Date` can hold: what lies behind it is no time. */
+/** The last second that a `Date` can hold. */
 const LAST_SECOND = 8_640_000_000_000
 
 /** An issuer and its keys. */
@@ -47,12 +47,12 @@ interface TokenNames {
   jti: string | undefined
 }
 
-/** How a verification ends. */
-export type Verification = { readonly ok: VerifiedToken } | { readonly refused: TokenRefusal }
+/** The result of a verification. */
+type Verification = { readonly ok: VerifiedToken } | { readonly refused: TokenRefusal }
 
 /**
- * Tells whether the part before the first dot decodes to a JOSE header, so that a one-argument `AUTH` may be a token.
- * Says nothing about whether it is a good one.
+ * Reports whether the part before the first dot decodes to a JOSE header, so that a one-argument `AUTH` may be a token,
+ * a good or a bad one.
  */
 export function looksLikeToken(text: string): boolean {
   const end = text.slice(0, MAX_TOKEN_BYTES).indexOf('.')
@@ -151,7 +151,7 @@ function readJti(payload: JsonObject): string | undefined {
 }
 
 /**
- * Judges a token that logged in before under other settings of its issuer: by all that is said in it but its age.
+ * Checks a token that logged in earlier, under changed settings of its issuer: all its claims but its age.
  *
  * @returns The token under the new settings.
  * @throws TokenFault where it would be refused now, or would ask for something else.
@@ -160,14 +160,14 @@ export function judgeAgain(token: VerifiedToken, issuer: Issuer, clock: Clock): 
   if (!pinnedAlgorithms(issuer).includes(token.alg)) {
     throw new TokenFault('algorithm', 'the algorithm is pinned no longer')
   }
-  const { claimed } = readPayload(issuer, JSON.parse(token.payload) as JsonObject, clock)
+  const { claimed } = readPayload(issuer, parseObject(token.payload, 'payload'), clock)
   if (!isDeepStrictEqual(claimed, token.claimed)) {
     throw new TokenFault('grants', 'its claims are read in another way')
   }
   return { ...token, issuer }
 }
 
-/** Checks what the payload claims. Its age is for the caller, so that only a token good but for that is called expired. */
+/** Checks the registered claims and reads the grants. The caller checks the age, so that only an otherwise good token is called expired. */
 function readPayload(
   issuer: Issuer,
   payload: JsonObject,
