@@ -154,7 +154,7 @@ export class Dispatcher {
     const { spec } = command
     if (!command.accepts(request.count) || spec.handler === undefined) return arityError(spec.name)
     if (client.transaction && command.noMulti) {
-      return 'ERR Command not allowed inside a transaction'
+      return 'Command not allowed inside a transaction'
     }
     const denial = authorize(client.identity, client.overlay, command.acl, request)
     if (denial) {
@@ -191,8 +191,7 @@ export class Dispatcher {
       }
     }
     if (command?.spec.name === 'exec' && message !== CROSS_SLOT) {
-      const reason = message.replace(/^ERR /, '')
-      this.#reply.error(`EXECABORT Transaction discarded because of: ${reason}`)
+      this.#reply.error(`EXECABORT Transaction discarded because of: ${message}`)
     } else {
       this.#reply.error(message)
     }

@@ -3,32 +3,33 @@ import type { Request } from '../resp/request.ts'
 /** Longest part of an argument that an error repeats, in bytes, as in Redis. */
 const SHOWN_BYTES = 128
 
+// A text without a code is sent with `ERR`, see ReplyWriter.error. EXECABORT repeats a refusal as it stands here.
+
 export const SYNTAX_ERROR = 'ERR syntax error'
 export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range'
-export const WRONG_PASSWORD = 'WRONGPASS invalid username-password pair or user is disabled.'
 export const TOKEN_IN_MULTI = 'ERR AUTH with a token is not allowed inside MULTI'
 export const NO_AUTH = 'NOAUTH Authentication required.'
-export const MONITORS_ONLY_WATCH = "ERR Replica can't interact with the keyspace"
+export const MONITORS_ONLY_WATCH = "Replica can't interact with the keyspace"
 export const CLUSTER_DISABLED = 'ERR This instance has cluster support disabled'
 
-/** `ERR wrong number of arguments for 'publish' command`. */
+/** `wrong number of arguments for 'publish' command`. */
 export function arityError(fullName: string): string {
-  return `ERR wrong number of arguments for '${fullName}' command`
+  return `wrong number of arguments for '${fullName}' command`
 }
 
-/** `ERR unknown command 'foo', with args beginning with: 'bar' `, cut as Redis cuts it. */
+/** `unknown command 'foo', with args beginning with: 'bar' `, cut as Redis cuts it. */
 export function unknownCommand(request: Request): string {
   let args = ''
   for (let i = 1; i < request.count && args.length < SHOWN_BYTES; i++) {
     args += `'${shown(request, i, SHOWN_BYTES - args.length)}' `
   }
-  return `ERR unknown command '${shown(request, 0)}', with args beginning with: ${args}`
+  return `unknown command '${shown(request, 0)}', with args beginning with: ${args}`
 }
 
-/** `ERR unknown subcommand 'foo'. Try CLIENT HELP.` */
+/** `unknown subcommand 'foo'. Try CLIENT HELP.` */
 export function unknownSubcommand(request: Request): string {
   const container = request.text(0).toUpperCase()
-  return `ERR unknown subcommand '${shown(request, 1)}'. Try ${container} HELP.`
+  return `unknown subcommand '${shown(request, 1)}'. Try ${container} HELP.`
 }
 
 /** For a number of arguments that the arity in the table allows and the command does not. */
@@ -40,7 +41,7 @@ export function subcommandArity(request: Request): string {
 /** For any other command of a RESP2 client with subscriptions. */
 export function onlySubscriberCommands(fullName: string): string {
   return (
-    `ERR Can't execute '${fullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET ` +
+    `Can't execute '${fullName}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET ` +
     'are allowed in this context'
   )
 }
