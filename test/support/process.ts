@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import type { Opener } from '../integration/support/opened.ts'
+import type { Opener } from './opened.ts'
 
 /** The folder of the repository. */
 export const ROOT = join(import.meta.dirname, '../..')

@@ -15,8 +15,9 @@ import {
   assertReply,
   opener,
   push,
+  subscribe,
   takeAccepted,
-} from '../support/opened.ts'
+} from '../../support/opened.ts'
 
 const open = opener()
 
@@ -54,7 +55,7 @@ describe('a process that serves', () => {
     const server = await serve()
     const backend = await connect(server.port)
     const browser = await connectBrowser(server.http)
-    await assertReply(backend, ['SUBSCRIBE', 'a'], push(2, 'subscribe', 'a', 1).toString('latin1'))
+    await subscribe(backend, 'a', 1, 2)
     server.child.kill('SIGTERM')
     const { code, reason } = await browser.closed
     expect(code).toBe(4503)
@@ -79,7 +80,7 @@ describe('a process that serves', () => {
     const server = await serve()
     const reader = await connect(server.port)
     const publisher = await connect(server.port)
-    await assertReply(reader, ['SUBSCRIBE', 'a'], push(2, 'subscribe', 'a', 1).toString('latin1'))
+    await subscribe(reader, 'a', 1, 2)
     reader.pause()
     const payload = Buffer.alloc(16 * 1_048_576, 'x')
     publisher.command('PUBLISH', 'a', payload)
@@ -280,8 +281,7 @@ describe('the development profile', () => {
       }
       const browser = await connectBrowser(8080, token)
       await takeAccepted(browser, 'jwt:demo')
-      browser.command('SUBSCRIBE', 'news')
-      await assertReads(browser, push(3, 'subscribe', 'news', 1))
+      await subscribe(browser, 'news')
       const backend = await connect(6380)
       await assertReply(backend, ['PUBLISH', 'news', 'hello'], ':1\r\n')
       await assertReads(browser, push(3, 'message', 'news', 'hello'))

@@ -6,8 +6,8 @@ import { mintToken } from '../../../server/token/mint.ts'
 import { folderWith, respcast } from '../../support/process.ts'
 import { freePort } from '../../support/redis-servers.ts'
 import { connectRaw } from '../../support/resp-client.ts'
-import { ask } from '../support/ask.ts'
-import { eventually, opener } from '../support/opened.ts'
+import { ask } from '../../support/ask.ts'
+import { eventually, opener } from '../../support/opened.ts'
 
 const open = opener()
 

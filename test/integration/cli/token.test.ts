@@ -5,8 +5,8 @@ import { tokenCommand } from '../../../server/cli/token.ts'
 import { systemClock } from '../../../server/clock.ts'
 import { mintToken } from '../../../server/token/mint.ts'
 import { folderWith, respcast, runHere, type Outcome } from '../../support/process.ts'
-import { ask } from '../support/ask.ts'
-import { opener } from '../support/opened.ts'
+import { ask } from '../../support/ask.ts'
+import { opener } from '../../support/opened.ts'
 
 const open = opener()
 

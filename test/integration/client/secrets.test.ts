@@ -1,0 +1,201 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  connectWebSocket,
+  type RawClient,
+  type WebSocketOptions,
+} from '../../support/resp-client.ts'
+import { TEST_SECRET, type TestGateway } from '../../support/server.ts'
+import { askBulk, assertReply, opener, takeAccepted, takeLine } from '../../support/opened.ts'
+
+const open = opener()
+
+const PASSWORD = 'canary-password-7f3a'
+const WRONG_PASSWORD = 'canary-wrong-91bc'
+const NEW_PASSWORD = 'canary-new-55de'
+
+/** Sends a command and lets its reply, of whatever form, pass. */
+async function pass(client: RawClient, ...command: string[]): Promise<void> {
+  client.command(...command)
+  client.command('ECHO', 'passed')
+  await client.takeUntil('$6\r\npassed\r\n')
+}
+
+/** Everything the server tells of itself. */
+async function told(server: TestGateway, admin: RawClient, logFile: string): Promise<string> {
+  let text = readFileSync(logFile, 'latin1')
+  for (const file of ['token.log', 'token-audit.log']) {
+    const path = join(server.dir, file)
+    if (existsSync(path)) text += readFileSync(path, 'latin1')
+  }
+  for (const command of [
+    ['ACL', 'LOG', '128'],
+    ['ACL', 'LIST'],
+    ['SLOWLOG', 'GET', '-1'],
+    ['TOKEN', 'REVOCATIONS'],
+    ['RESPCAST', 'AUDIT'],
+    ['COMMAND', 'DOCS', 'AUTH'],
+    ['CONFIG', 'GET', 'jwt-*'],
+    ['CONFIG', 'GET', 'issuer'],
+    ['CONFIG', 'GET', 'user'],
+  ]) {
+    admin.command(...command)
+    admin.command('ECHO', 'passed')
+    text += await admin.takeUntil('$6\r\npassed\r\n')
+  }
+  text += await askBulk(admin, 'CLIENT', 'LIST')
+  text += await askBulk(admin, 'INFO', 'everything')
+  for (const path of ['/livez', '/readyz', '/metrics']) {
+    text += await (await fetch(`http://127.0.0.1:${server.adminPort}${path}`)).text()
+  }
+  return text
+}
+
+/** Connects, or is refused. */
+async function come(url: string, options: WebSocketOptions = {}): Promise<void> {
+  try {
+    const client = await connectWebSocket(url, options)
+    open.onEnd(() => client.destroy())
+  } catch (error) {
+    expect(String(error)).toMatch(/40[03]/)
+  }
+}
+
+describe('secrets', () => {
+  test('stand in no log, list or metric, whichever way they came', async () => {
+    const logs = await open.server()
+    const logFile = join(logs.dir, 'log')
+    const server = await open.server({
+      logFile,
+      directives: {
+        requirepass: PASSWORD,
+        'slowlog-log-slower-than': '0',
+        'slowlog-max-len': '10000',
+        'ws-token-query': 'yes',
+        'ws-token-cookie': 'session',
+        'ws-allowed-origins': 'https://app.example',
+      },
+    })
+    const admin = await open.tcp(server)
+    await assertReply(admin, ['AUTH', PASSWORD], '+OK\r\n')
+    const monitor = await open.tcp(server)
+    await assertReply(monitor, ['AUTH', PASSWORD], '+OK\r\n')
+    await assertReply(monitor, ['MONITOR'], '+OK\r\n')
+    const good = await server.mint('42', { channels: ['a'] })
+    const bad = `${good.slice(0, -10)}canaryMAC0`
+    const expired = await server.mint('42', {}, { lifetimeSeconds: -10 })
+    const tokens = [good, bad, expired]
+
+    for (const secret of [PASSWORD, WRONG_PASSWORD, ...tokens]) {
+      const client = await open.tcp(server)
+      for (const command of [
+        ['AUTH', secret],
+        ['AUTH', 'default', secret],
+        ['AUTH', 'nobody', secret],
+        ['AUTH', 'jwt', secret],
+        ['AUTH', 'jwt', secret, 'too', 'many'],
+        ['AUHT', 'jwt', secret],
+        ['HELLO', '3', 'AUTH', 'jwt', secret],
+        ['HELLO', '3', 'AUTH', 'default', secret],
+        ['HELLO', '3', 'AUTH', secret],
+      ]) {
+        client.command(...command)
+        client.command('HELLO', 'x')
+        await client.takeUntil('-ERR Protocol version is not an integer or out of range\r\n')
+      }
+      client.send(`AUTH default "${secret}\r\n`)
+      await client.closed
+    }
+    for (const token of tokens) {
+      const ways = [
+        { token },
+        { headers: { authorization: `Bearer ${token}` } },
+        { origin: 'https://app.example', headers: { cookie: `session=${token}` } },
+        { origin: 'https://evil.test', headers: { cookie: `session=${token}` } },
+      ]
+      for (const way of ways) await come(server.wsUrl, way)
+      await come(`${server.wsUrl}?token=${token}`)
+      await fetch(`${server.url}/ws?token=${token}`)
+      await fetch(`${server.url}/nowhere?token=${token}`)
+    }
+    for (const command of [
+      ['ACL', 'SETUSER', 'x', `>${NEW_PASSWORD}`],
+      ['ACL', 'SETUSER', 'x', `>${NEW_PASSWORD}`, 'bad-rule'],
+      ['ACL', 'SETUSER', 'x', `<${NEW_PASSWORD}-absent`],
+      ['ACL', 'SETUSER', 'jwt:1', `>${NEW_PASSWORD}`],
+      ['CONFIG', 'SET', 'requirepass', NEW_PASSWORD],
+      ['CONFIG', 'SET', 'tls-key-file-pass', NEW_PASSWORD],
+      ['CONFIG', 'SET', 'jwt-secret', `${NEW_PASSWORD}-of-more-than-32-bytes`],
+      ['AUTH', 'jwt', bad],
+      ['TOKEN', 'EXPLAIN', good],
+      ['TOKEN', 'EXPLAIN', bad, 'SUBSCRIBE', 'a'],
+      ['TOKEN', 'REVOKE', 'SUB', 'nobody', 'REASON', 'a test'],
+    ]) {
+      await pass(admin, ...command)
+    }
+    admin.command('MULTI')
+    admin.command('AUTH', 'default', WRONG_PASSWORD)
+    admin.command('AUTH', 'jwt', good)
+    await pass(admin, 'EXEC')
+    const live = await open.webSocket(server, { token: good })
+    await takeAccepted(live, 'jwt:42')
+
+    const seen = await monitor.takeUntil('"ECHO" "passed"\r\n')
+    expect(seen).toContain('"EXEC"')
+    const text = (await told(server, admin, logFile)) + seen
+    expect(text).toContain('token refused')
+    expect(text).toContain('jwt-sub=42')
+    for (const token of tokens) {
+      const [, body = '', mac = ''] = token.split('.')
+      expect(text.includes(body), 'the payload of a token').toBe(false)
+      expect(text.includes(mac), 'the signature of a token').toBe(false)
+    }
+    for (const secret of [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, TEST_SECRET.toString()]) {
+      expect(text.includes(secret), secret).toBe(false)
+    }
+    expect(text).toContain('(redacted)')
+  })
+})
+
+describe('a login that fails', () => {
+  const WRONG = '-WRONGPASS invalid username-password pair or user is disabled.\r\n'
+
+  test('reads the same for an unknown user, a disabled one and a bad password', async () => {
+    const server = await open.server()
+    const admin = await open.tcp(server)
+    await assertReply(admin, ['ACL', 'SETUSER', 'known', 'on', '>good'], '+OK\r\n')
+    await assertReply(admin, ['ACL', 'SETUSER', 'disabled', 'off', '>good'], '+OK\r\n')
+    await assertReply(admin, ['ACL', 'SETUSER', 'without', 'on'], '+OK\r\n')
+    const tcp = await open.tcp(server)
+    const webSocket = await open.adminSocket(server)
+    const attempts = [
+      ['unknown', 'good'],
+      ['disabled', 'good'],
+      ['without', 'good'],
+      ['known', 'bad'],
+      ['known', ''],
+      ['\xff\0', 'good'],
+    ]
+    for (const [user = '', password = ''] of attempts) {
+      await assertReply(tcp, ['AUTH', user, password], WRONG)
+      await assertReply(tcp, ['HELLO', '3', 'AUTH', user, password], WRONG)
+    }
+    for (const [user = '', password = ''] of attempts) {
+      await assertReply(webSocket, ['AUTH', user, password], WRONG)
+    }
+    webSocket.command('HELLO', '3', 'AUTH', 'known', 'good')
+    expect(await takeLine(webSocket)).toBe('%7')
+  })
+
+  test('is logged with the user and without the password', async () => {
+    const server = await open.server()
+    const client = await open.tcp(server)
+    await assertReply(client, ['AUTH', 'eve', 'hunter2'], WRONG)
+    client.command('ACL', 'LOG')
+    client.command('ECHO', 'passed')
+    const entry = await client.takeUntil('$6\r\npassed\r\n')
+    expect(entry).toContain('$8\r\nusername\r\n$3\r\neve\r\n')
+    expect(entry).not.toContain('hunter2')
+  })
+})

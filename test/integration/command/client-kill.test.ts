@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest'
+import { encodeCommand, type RawClient } from '../../support/resp-client.ts'
+import type { TestGateway } from '../../support/server.ts'
+import {
+  assertPong,
+  assertReads,
+  assertReply,
+  DEFAULT_USER,
+  eventually,
+  opener,
+  push,
+  subscribe,
+  takeAccepted,
+  takeLine,
+} from '../../support/opened.ts'
+
+const open = opener()
+
+/** The command and 999 messages behind it, in one write. */
+function withFollowers(...first: string[]): Buffer {
+  const publish = encodeCommand('PUBLISH', 'w', 'late')
+  return Buffer.concat([encodeCommand(...first), ...Array<Buffer>(999).fill(publish)])
+}
+
+async function start(): Promise<{ server: TestGateway; admin: RawClient; witness: RawClient }> {
+  const server = await open.server()
+  const admin = await open.tcp(server, 3)
+  await assertReply(admin, ['ACL', 'SETUSER', 'u', 'on', '>pw', '~*', '&*', '+@all'], '+OK\r\n')
+  const witness = await open.tcp(server, 3)
+  await subscribe(witness, 'w')
+  return { server, admin, witness }
+}
+
+/** A client that is the ACL user `u`, over TCP or over the administrators' WebSocket. */
+async function loggedIn(server: TestGateway, transport: 'TCP' | 'WebSocket'): Promise<RawClient> {
+  if (transport === 'TCP') {
+    const client = await open.tcp(server, 3)
+    await assertReply(client, ['AUTH', 'u', 'pw'], '+OK\r\n')
+    return client
+  }
+  const client = await open.adminSocket(server)
+  await assertReply(client, ['AUTH', 'u', 'pw'], '+OK\r\n')
+  return client
+}
+
+async function idOf(client: RawClient): Promise<string> {
+  client.command('CLIENT', 'ID')
+  return (await takeLine(client)).slice(1)
+}
+
+describe.each(['TCP', 'WebSocket'] as const)(
+  'of 1000 commands in one write over %s',
+  (transport) => {
+    test('none is executed behind a CLIENT KILL of the client itself', async () => {
+      const { server, witness } = await start()
+      const client = await loggedIn(server, transport)
+      client.send(withFollowers('CLIENT', 'KILL', 'ID', await idOf(client), 'SKIPME', 'no'))
+      await assertReads(client, ':1\r\n')
+      await client.closed
+      expect(client.takeAll()).toBe('')
+      await assertPong(witness)
+    })
+
+    test('none is executed behind the deletion of its own user', async () => {
+      const { server, witness } = await start()
+      const client = await loggedIn(server, transport)
+      client.send(withFollowers('ACL', 'DELUSER', 'u'))
+      await assertReads(client, ':1\r\n')
+      const { code } = await client.closed
+      expect(code).toBe(transport === 'TCP' ? 0 : 4403)
+      await assertPong(witness)
+    })
+
+    test('none is executed behind a change that takes its own subscription', async () => {
+      const { server, witness } = await start()
+      const client = await loggedIn(server, transport)
+      await subscribe(client, 'a')
+      client.send(withFollowers('ACL', 'SETUSER', 'u', 'resetchannels', '&w'))
+      await assertReads(client, '+OK\r\n')
+      await client.closed
+      expect(client.takeAll()).toBe('')
+      await assertPong(witness)
+    })
+
+    test('none is executed behind QUIT', async () => {
+      const { server, witness } = await start()
+      const client = await loggedIn(server, transport)
+      client.send(withFollowers('QUIT'))
+      await assertReads(client, '+OK\r\n')
+      await client.closed
+      await assertPong(witness)
+    })
+
+    test('replies of commands in front of the kill are sent', async () => {
+      const { server } = await start()
+      const client = await loggedIn(server, transport)
+      const id = await idOf(client)
+      client.send(
+        Buffer.concat([
+          encodeCommand('ECHO', 'a'),
+          encodeCommand('CLIENT', 'KILL', 'ID', id, 'SKIPME', 'no'),
+        ]),
+      )
+      await assertReads(client, '$1\r\na\r\n:1\r\n')
+      await client.closed
+    })
+  },
+)
+
+describe('CLIENT KILL', () => {
+  /** A server with a backend, a subscriber and two browsers; and who of them is still there. */
+  async function population() {
+    const { server, admin, witness } = await start()
+    const backend = await loggedIn(server, 'TCP')
+    const one = await open.webSocket(server, {
+      token: await server.mint('1', { channels: ['*'] }, { jti: 'j1' }),
+    })
+    await takeAccepted(one, 'jwt:1')
+    const two = await open.webSocket(server, { token: await server.mint('2', { channels: ['*'] }) })
+    await takeAccepted(two, 'jwt:2')
+    await subscribe(two, 'w')
+    const clients: Record<string, RawClient> = { admin, witness, backend, one, two }
+    const ids: Record<string, string> = {}
+    for (const [name, client] of Object.entries(clients)) ids[name] = await idOf(client)
+    const left = (): string[] => {
+      return Object.keys(clients).filter((name) => server.core.clients.get(Number(ids[name])))
+    }
+    return { server, admin, clients, ids, left }
+  }
+
+  test.each([
+    [['USER', 'u'], 1, ['admin', 'witness', 'one', 'two']],
+    [['USER', 'jwt:1'], 1, ['admin', 'witness', 'backend', 'two']],
+    [['TYPE', 'pubsub'], 2, ['admin', 'backend', 'one']],
+    [['TYPE', 'normal'], 2, ['admin', 'witness', 'two']],
+    [['TYPE', 'normal', 'SKIPME', 'no'], 3, ['witness', 'two']],
+    [['TRANSPORT', 'websocket'], 2, ['admin', 'witness', 'backend']],
+    [['TRANSPORT', 'tcp'], 2, ['admin', 'one', 'two']],
+    [['JWT-SUB', '2'], 1, ['admin', 'witness', 'backend', 'one']],
+    [['JWT-JTI', 'j1'], 1, ['admin', 'witness', 'backend', 'two']],
+    [['JWT-ISS', 'https://issuer.test'], 2, ['admin', 'witness', 'backend']],
+    [['JWT-SUB', '1', 'TYPE', 'pubsub'], 0, ['admin', 'witness', 'backend', 'one', 'two']],
+    [['MAXAGE', '1000'], 0, ['admin', 'witness', 'backend', 'one', 'two']],
+    [['SKIPME', 'yes'], 4, ['admin']],
+  ])('%j kills %i', async (filters, killed, remaining) => {
+    const { admin, clients, left } = await population()
+    await assertReply(admin, ['CLIENT', 'KILL', ...filters], `:${killed}\r\n`)
+    expect(left()).toEqual(remaining)
+    for (const [name, client] of Object.entries(clients)) {
+      if (remaining.includes(name)) await assertPong(client)
+      else await client.closed
+    }
+  })
+
+  test('by ID, ADDR and LADDR, and in the old form by address', async () => {
+    const { server, admin, ids, left } = await population()
+    const addressOf = (name: string) => {
+      return server.core.clients.get(Number(ids[name]))?.origin.address ?? ''
+    }
+    await assertReply(admin, ['CLIENT', 'KILL', 'ID', ids['one'] ?? ''], ':1\r\n')
+    await assertReply(admin, ['CLIENT', 'KILL', 'ADDR', addressOf('two')], ':1\r\n')
+    await assertReply(admin, ['CLIENT', 'KILL', addressOf('backend')], '+OK\r\n')
+    expect(left()).toEqual(['admin', 'witness'])
+    await assertReply(admin, ['CLIENT', 'KILL', 'LADDR', `127.0.0.1:${server.port}`], ':1\r\n')
+    expect(left()).toEqual(['admin'])
+    await assertReply(admin, ['CLIENT', 'KILL', '127.0.0.1:1'], '-ERR No such client\r\n')
+  })
+
+  test('closes a WebSocket in good order', async () => {
+    const { admin, clients } = await population()
+    await assertReply(admin, ['CLIENT', 'KILL', 'JWT-SUB', '1'], ':1\r\n')
+    expect((await (clients['one'] as RawClient).closed).code).toBe(1000)
+  })
+})
+
+describe('what waits for a client that is revoked while it does not read', () => {
+  const MESSAGE = Buffer.alloc(65_536, 'x')
+
+  test.each(['TCP', 'WebSocket'] as const)(
+    'is dropped behind the write under way, %s',
+    async (transport) => {
+      const server = await open.server({
+        directives: {
+          'client-output-buffer-limit': 'pubsub 0 0 0 websocket 0 0 0',
+          user: [DEFAULT_USER, ['role:member', 'off', 'resetchannels', '+subscribe', '&news']],
+        },
+      })
+      const grants = { roles: ['member'] }
+      let client: RawClient
+      if (transport === 'WebSocket') client = await open.session(server, '42', grants)
+      else {
+        client = await open.tcp(server, 3)
+        await assertReply(client, ['AUTH', 'jwt', await server.mint('42', grants)], '+OK\r\n')
+      }
+      await subscribe(client, 'news')
+      client.pause()
+      const admin = await open.tcp(server)
+      const held = () =>
+        [...server.core.clients.all()].reduce((sum, { output }) => sum + output.heldBytes, 0)
+      let published = 0
+      while (held() < 4 * 1_048_576) {
+        await assertReply(admin, ['PUBLISH', 'news', MESSAGE.toString('latin1')], ':1\r\n')
+        published++
+      }
+      await assertReply(admin, ['ACL', 'SETUSER', 'role:member', 'resetchannels'], '+OK\r\n')
+      await assertReply(admin, ['PUBLISH', 'news', 'late'], ':0\r\n')
+      client.resume()
+      const { code } = await client.closed
+      const rest = client.takeAll()
+      const one = push(3, 'message', 'news', MESSAGE).toString('latin1')
+      const whole = rest.split(one).length - 1
+      expect(published - whole).toBeGreaterThanOrEqual(56)
+      expect(rest).not.toContain('late')
+      const tail = rest.slice(whole * one.length)
+      if (transport === 'WebSocket') {
+        expect(code).toBe(4403)
+        expect(tail).toBe(
+          push(3, 'token', 'revoked', 'news', 'permissions changed').toString('latin1'),
+        )
+      } else {
+        // TCP ends where the kernel was, perhaps within a message.
+        expect(one.startsWith(tail)).toBe(true)
+      }
+      await eventually('nothing is held', () => held() === 0)
+    },
+  )
+})

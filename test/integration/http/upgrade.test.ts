@@ -1,0 +1,274 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
+import { assertAlive, assertPong, NO_AUTH, opener, takeAccepted } from '../../support/opened.ts'
+
+const open = opener()
+
+describe('the path of the WebSocket', () => {
+  test.each(['/', '/index.html', '/client/client.js', '/favicon.ico', '/ws/', '/ws/x', '/wsx'])(
+    'an upgrade of %s on the public listener is refused, never 101',
+    async (path) => {
+      const server = await open.server()
+      const upgrade = await open.upgrade(server.httpPort, { path })
+      expect(upgrade.status).toBe(404)
+      await assertAlive(open, server)
+    },
+  )
+
+  test.each(['/livez', '/readyz', '/metrics', '/'])(
+    "an upgrade of %s on the administrators' listener is refused, never 101",
+    async (path) => {
+      const server = await open.server()
+      const upgrade = await open.upgrade(server.adminPort, { path })
+      expect(upgrade.status).toBe(404)
+    },
+  )
+
+  test('an ordinary request for it is answered 426 with the protocol to upgrade to', async () => {
+    const server = await open.server()
+    const response = await fetch(`${server.url}/ws`)
+    expect(response.status).toBe(426)
+    expect(response.headers.get('upgrade')).toBe('websocket')
+  })
+
+  test('ws-path moves it, and the old path is gone', async () => {
+    const server = await open.server({ directives: { 'ws-path': '/live' } })
+    expect((await open.upgrade(server.httpPort, { path: '/live' })).status).toBe(101)
+    expect((await open.upgrade(server.httpPort, { path: '/ws' })).status).toBe(404)
+  })
+})
+
+describe('an upgrade that is refused', () => {
+  test.each([
+    [404, { path: '/nowhere' }],
+    [404, { path: '/' }],
+    [403, { headers: { Origin: 'https://evil.test' } }],
+    [400, { headers: { 'Sec-WebSocket-Protocol': 'other' } }],
+    [400, { headers: { 'Sec-WebSocket-Key': 'short' } }],
+  ])(
+    'with %i leaves no connection behind on which more could be smuggled',
+    async (status, request) => {
+      const server = await open.server()
+      const early = Buffer.from('GET /ws HTTP/1.1\r\nHost: a\r\n\r\n')
+      const upgrade = await open.upgrade(server.httpPort, { ...request, early })
+      expect(upgrade.status).toBe(status)
+      expect((await upgrade.ended).toString('latin1')).not.toContain('HTTP/1.1')
+    },
+  )
+})
+
+describe('subprotocols', () => {
+  test.each([
+    ['resp3', 'resp3'],
+    ['bearer.aaaa, resp3', 'resp3'],
+    ['other,resp3 , more', 'resp3'],
+    [undefined, undefined],
+  ])('an offer of %s is answered %s', async (offered, chosen) => {
+    const server = await open.server()
+    const upgrade = await open.upgrade(server.httpPort, {
+      headers: { 'Sec-WebSocket-Protocol': offered },
+    })
+    expect(upgrade.status).toBe(101)
+    expect(upgrade.headers.get('sec-websocket-protocol')).toBe(chosen)
+  })
+
+  test('an offer without resp3 is refused with 400, and not repeated', async () => {
+    const server = await open.server()
+    const upgrade = await open.upgrade(server.httpPort, {
+      headers: { 'Sec-WebSocket-Protocol': 'graphql-ws' },
+    })
+    expect(upgrade.status).toBe(400)
+    const body = (await upgrade.ended).toString()
+    expect(body).toContain("offer 'resp3'")
+    expect(body).not.toContain('graphql-ws')
+    expect(upgrade.headers.has('sec-websocket-protocol')).toBe(false)
+  })
+
+  test('no header of the response repeats the token', async () => {
+    const server = await open.server()
+    const token = await server.mint('1')
+    const upgrade = await open.upgrade(server.httpPort, {
+      headers: { 'Sec-WebSocket-Protocol': `bearer.${token}, resp3` },
+    })
+    expect([...upgrade.headers.values()].join('\n')).not.toContain(token)
+  })
+})
+
+describe('headers meant to hurt', () => {
+  test.each([
+    [
+      '2000 headers',
+      Object.fromEntries([...Array(2000).keys()].map((i) => [`X-Filler-${i}`, 'y'])),
+    ],
+    [
+      'a subprotocol list with 32,000 blanks',
+      { 'Sec-WebSocket-Protocol': `b${' '.repeat(32_000)}x` },
+    ],
+  ])('%s are refused at once', async (_name, headers) => {
+    const server = await open.server()
+    const upgrade = await open.upgrade(server.httpPort, { headers })
+    expect(upgrade.status).toBe(431)
+    await assertAlive(open, server)
+  })
+
+  test.each(['constructor', '__proto__', 'permessage-deflate; constructor'])(
+    'the extension %s does no harm',
+    async (extension) => {
+      const server = await open.server()
+      const upgrade = await open.upgrade(server.httpPort, {
+        headers: { 'Sec-WebSocket-Extensions': extension },
+      })
+      expect(upgrade.headers.has('sec-websocket-extensions')).toBe(false)
+      await assertAlive(open, server)
+    },
+  )
+
+  test.each(['7', '12', 'x'])('version %s of the protocol is refused', async (version) => {
+    const server = await open.server()
+    const upgrade = await open.upgrade(server.httpPort, {
+      headers: { 'Sec-WebSocket-Version': version },
+    })
+    expect(upgrade.status).toBe(400)
+    await upgrade.ended
+  })
+})
+
+describe('origins', () => {
+  const FORWARDED = { 'X-Forwarded-Host': 'app.example' }
+
+  test.each([
+    [{}, 'http://OWN', {}, 101],
+    [{}, undefined, {}, 101],
+    [{}, 'http://evil.test', {}, 403],
+    [{}, 'https://app.example', { Host: 'app.example:443' }, 101],
+    [{ 'ws-allowed-origins': 'https://app.example' }, 'https://app.example', {}, 101],
+    [{ 'ws-allowed-origins': 'https://app.example' }, 'http://OWN', {}, 403],
+    [{ 'ws-allowed-origins': '*' }, 'null', {}, 101],
+    [{}, 'https://app.example', FORWARDED, 403],
+    [{ 'trusted-proxies': '10.0.0.0/8' }, 'https://app.example', FORWARDED, 403],
+    [{ 'trusted-proxies': '127.0.0.0/8' }, 'https://app.example', FORWARDED, 101],
+    [{ 'trusted-proxies': '127.0.0.1' }, 'https://app.example', FORWARDED, 101],
+  ])(
+    'with %o the origin %s with the headers %o is answered %i',
+    async (directives, origin, headers, status) => {
+      const server = await open.server({ directives: { ...directives } })
+      const Origin = origin?.replace('OWN', `127.0.0.1:${server.httpPort}`)
+      const upgrade = await open.upgrade(server.httpPort, { headers: { Origin, ...headers } })
+      expect(upgrade.status).toBe(status)
+    },
+  )
+
+  test('CONFIG SET ws-allowed-origins holds for the next upgrade', async () => {
+    const server = await open.server()
+    const upgrade = () =>
+      open.upgrade(server.httpPort, { headers: { Origin: 'https://app.example' } })
+    expect((await upgrade()).status).toBe(403)
+    const admin = await open.tcp(server)
+    admin.command('CONFIG', 'SET', 'ws-allowed-origins', 'https://app.example')
+    await admin.takeExactly('+OK\r\n')
+    expect((await upgrade()).status).toBe(101)
+  })
+
+  test('the log names the directive and the value that would allow a refused origin', async () => {
+    const server = await open.server()
+    const logFile = join(server.dir, 'log')
+    const logging = await open.server({ logFile })
+    await open.upgrade(logging.httpPort, { headers: { Origin: 'https://app.example' } })
+    const line = readFileSync(logFile, 'utf8')
+      .split('\n')
+      .find((text) => text.includes('origin refused'))
+    expect(line).toContain('ws-allowed-origins')
+    expect(line).toContain('https://app.example')
+  })
+})
+
+describe('a token that comes with the upgrade', () => {
+  test('may be an Authorization header', async () => {
+    const server = await open.server()
+    const headers = { authorization: `Bearer ${await server.mint('42', { channels: ['a'] })}` }
+    const client = await open.webSocket(server, { headers })
+    await takeAccepted(client, 'jwt:42')
+    await assertPong(client)
+  })
+
+  test('may be a subprotocol beside resp3', async () => {
+    const server = await open.server()
+    const client = await open.webSocket(server, { token: await server.mint('42') })
+    expect(client.protocol).toBe('resp3')
+    expect(await takeAccepted(client, 'jwt:42')).toBeGreaterThan(3_590_000)
+    await assertPong(client)
+  })
+
+  test('that is bad completes the upgrade, then closes with 4401 invalid token', async () => {
+    const server = await open.server()
+    const [head, body, mac = ''] = (await server.mint('42')).split('.')
+    for (const token of [
+      'aaaa.bbbb.cccc',
+      `${head}.${body}.${mac[0] === 'A' ? 'B' : 'A'}${mac.slice(1)}`,
+    ]) {
+      const client = await open.webSocket(server, { token })
+      expect(await client.closed).toEqual({ code: 4401, reason: 'unauthorized||invalid token' })
+      expect(client.takeAll()).toBe('')
+    }
+  })
+
+  test('that has expired completes the upgrade, then closes with 4401 token expired', async () => {
+    const server = await open.server()
+    const token = await server.mint('42', {}, { lifetimeSeconds: -10 })
+    const client = await open.webSocket(server, { token })
+    expect(await client.closed).toEqual({ code: 4401, reason: 'unauthorized||token expired' })
+  })
+
+  test('is not read from the query unless ws-token-query says so', async () => {
+    for (const [query, reply] of [
+      ['no', NO_AUTH],
+      ['yes', '$6\r\njwt:42\r\n'],
+    ] as const) {
+      const server = await open.server({ directives: { 'ws-token-query': query } })
+      const token = await server.mint('42')
+      const client = await open.webSocket({ ...server, wsUrl: `${server.wsUrl}?token=${token}` })
+      if (query === 'yes') await takeAccepted(client, 'jwt:42')
+      client.command('ACL', 'WHOAMI')
+      await client.takeExactly(reply)
+    }
+  })
+})
+
+describe('a token in a cookie', () => {
+  const ORIGIN = 'https://app.example'
+  const directives = { 'ws-token-cookie': 'session', 'ws-allowed-origins': ORIGIN }
+
+  test('logs in a page of an allowed origin', async () => {
+    const server = await open.server({ directives })
+    const cookie = `a=b; session=${await server.mint('42')}; c=d`
+    const client = await open.webSocket(server, { origin: ORIGIN, headers: { cookie } })
+    await takeAccepted(client, 'jwt:42')
+  })
+
+  test('is refused with 403 where there is no Origin, and where it is another', async () => {
+    const server = await open.server({ directives })
+    const Cookie = `session=${await server.mint('42')}`
+    expect((await open.upgrade(server.httpPort, { headers: { Cookie } })).status).toBe(403)
+    const Origin = 'https://evil.test'
+    expect((await open.upgrade(server.httpPort, { headers: { Cookie, Origin } })).status).toBe(403)
+  })
+
+  test('does not count without the directive', async () => {
+    const server = await open.server({ directives: { 'ws-allowed-origins': ORIGIN } })
+    const cookie = `session=${await server.mint('42')}`
+    const client = await open.webSocket(server, { origin: ORIGIN, headers: { cookie } })
+    client.command('PING')
+    await client.takeExactly(NO_AUTH)
+  })
+
+  test.each([{}, { 'ws-allowed-origins': '*' }, { 'ws-allowed-origins': `${ORIGIN} *` }])(
+    'refuses to start with the origins %o',
+    async (origins) => {
+      await expect(
+        startServer({ directives: { 'ws-token-cookie': 'session', ...origins } }),
+      ).rejects.toThrow(/ws-token-cookie needs ws-allowed-origins/)
+    },
+  )
+})

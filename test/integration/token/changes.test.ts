@@ -1,0 +1,303 @@
+import { describe, expect, test } from 'vitest'
+import type { TestGateway } from '../../support/server.ts'
+import {
+  assertPong,
+  assertReads,
+  assertReply,
+  DEFAULT_USER,
+  NO_CHANNEL,
+  opener,
+  push,
+  receiversOf,
+  subscribe,
+  takeAccepted,
+  takeLine,
+} from '../../support/opened.ts'
+import { encodeCommand } from '../../support/resp-client.ts'
+
+const open = opener()
+
+const CHANGED = { code: 4403, reason: 'permissions-changed||permissions changed' }
+
+/** The role that most tests edit, as a directive. */
+const MEMBER = ['role:member', 'off', 'resetchannels', '+subscribe', '+psubscribe', '+ssubscribe']
+
+function serverWithRole(...rules: string[]): Promise<TestGateway> {
+  return open.server({
+    directives: {
+      user: [DEFAULT_USER, [...MEMBER, ...rules]],
+    },
+  })
+}
+
+async function change(server: TestGateway, ...command: string[]): Promise<void> {
+  await assertReply(await open.tcp(server), ['ACL', ...command], '+OK\r\n')
+}
+
+const revoked = (channel: string) => push(3, 'token', 'revoked', channel, 'permissions changed')
+
+describe('editing a role', () => {
+  test('closes exactly the sessions that hold what it took away, and says why first', async () => {
+    const server = await serverWithRole('&news', '&other')
+    const member = { roles: ['member'] }
+    const concerned = await open.session(server, '1', member)
+    const backend = await open.tcpSession(server, '2', member)
+    const elsewhere = await open.session(server, '3', member)
+    const idle = await open.session(server, '4', member)
+    const byList = await open.session(server, '5', { ...member, channels: ['news'] })
+    const stranger = await open.session(server, '6', { channels: ['news'] })
+    for (const client of [concerned, backend, byList, stranger]) await subscribe(client, 'news')
+    await subscribe(elsewhere, 'other')
+
+    await change(server, 'SETUSER', 'role:member', 'resetchannels', '&other')
+    await assertReads(concerned, revoked('news'))
+    expect(await concerned.closed).toEqual(CHANGED)
+    await backend.closed
+    expect(backend.takeAll()).toBe('')
+    for (const client of [elsewhere, idle, byList, stranger]) await assertPong(client)
+    expect(await receiversOf(open, server, 'news')).toBe(2)
+    await assertReply(idle, ['SUBSCRIBE', 'news'], NO_CHANNEL)
+  })
+
+  test('a client that comes back with the same token is told what is denied', async () => {
+    const server = await serverWithRole('&news', '&other')
+    const token = await server.mint('1', { roles: ['member'] })
+    const before = await open.webSocket(server, { token })
+    await takeAccepted(before, 'jwt:1')
+    await subscribe(before, 'news')
+    await change(server, 'SETUSER', 'role:member', 'resetchannels', '&other')
+    expect(await before.closed).toEqual(CHANGED)
+    const after = await open.webSocket(server, { token })
+    await takeAccepted(after, 'jwt:1')
+    await assertReply(after, ['SUBSCRIBE', 'news'], NO_CHANNEL)
+    await subscribe(after, 'other')
+  })
+
+  test('names no channel in the push where more than one is lost', async () => {
+    const server = await serverWithRole('&news', '&other')
+    const client = await open.session(server, '1', { roles: ['member'] })
+    await subscribe(client, 'news', 1)
+    await subscribe(client, 'other', 2)
+    await change(server, 'SETUSER', 'role:member', 'resetchannels')
+    await assertReads(client, revoked(''))
+    expect(await client.closed).toEqual(CHANGED)
+  })
+
+  test.each([
+    ['a pattern', 'PSUBSCRIBE', 'psubscribe', 'news*'],
+    ['a shard channel', 'SSUBSCRIBE', 'ssubscribe', 'news'],
+  ])('%s is lost like a channel', async (_name, command, word, name) => {
+    const server = await serverWithRole('&news*')
+    const client = await open.session(server, '1', { roles: ['member'] })
+    client.command(command, name)
+    await assertReads(client, push(3, word, name, 1))
+    await change(server, 'SETUSER', 'role:member', 'resetchannels')
+    await assertReads(client, revoked(name))
+    expect(await client.closed).toEqual(CHANGED)
+  })
+
+  test('clearselectors takes away what only selectors gave', async () => {
+    const server = await serverWithRole('&root', '(resetchannels +subscribe &news)')
+    const bySelector = await open.session(server, '1', { roles: ['member'] })
+    const byRoot = await open.session(server, '2', { roles: ['member'] })
+    await subscribe(bySelector, 'news')
+    await subscribe(byRoot, 'root')
+    await change(server, 'SETUSER', 'role:member', 'clearselectors')
+    await assertReads(bySelector, revoked('news'))
+    expect(await bySelector.closed).toEqual(CHANGED)
+    await assertPong(byRoot)
+  })
+
+  test('taking the subscribing command away is enough, though the channel stays', async () => {
+    const server = await serverWithRole('+publish', '&news')
+    const client = await open.session(server, '1', { roles: ['member'] })
+    await subscribe(client, 'news')
+    await change(server, 'SETUSER', 'role:member', '-subscribe')
+    await assertReads(client, revoked('news'))
+    expect(await client.closed).toEqual(CHANGED)
+  })
+
+  test('widening it, or writing it anew as it was, closes nobody', async () => {
+    const server = await serverWithRole('&news')
+    const client = await open.session(server, '1', { roles: ['member'] })
+    await subscribe(client, 'news')
+    await change(server, 'SETUSER', 'role:member', '&more')
+    await change(server, 'SETUSER', 'role:member', 'reset', ...MEMBER.slice(1), '&news')
+    await assertPong(client)
+    await assertReply(client, ['SUBSCRIBE', 'more'], NO_CHANNEL)
+  })
+
+  test('deleting it closes its subscribers', async () => {
+    const server = await serverWithRole('&news')
+    const client = await open.session(server, '1', { roles: ['member'] })
+    await subscribe(client, 'news')
+    await assertReply(await open.tcp(server), ['ACL', 'DELUSER', 'role:member'], ':1\r\n')
+    await assertReads(client, revoked('news'))
+    expect(await client.closed).toEqual(CHANGED)
+  })
+
+  test('a message published behind the change in the same write is not delivered any more', async () => {
+    const server = await serverWithRole('&news')
+    const client = await open.session(server, '1', { roles: ['member'] })
+    await subscribe(client, 'news')
+    const admin = await open.tcp(server)
+    admin.send(
+      Buffer.concat([
+        encodeCommand('ACL', 'SETUSER', 'role:member', 'resetchannels'),
+        encodeCommand('PUBLISH', 'news', 'late'),
+      ]),
+    )
+    await assertReads(admin, '+OK\r\n:0\r\n')
+    await assertReads(client, revoked('news'))
+    expect(await client.closed).toEqual(CHANGED)
+    expect(client.takeAll()).toBe('')
+  })
+
+  test('{sub} stands for the subject, and only its own channels are lost', async () => {
+    const server = await serverWithRole('&user:{sub}:*')
+    const one = await open.session(server, '1', { roles: ['member'] })
+    await subscribe(one, 'user:1:inbox')
+    await assertReply(one, ['SUBSCRIBE', 'user:2:inbox'], NO_CHANNEL)
+    const star = await open.session(server, '*', { roles: ['member'] })
+    await assertReply(star, ['SUBSCRIBE', 'user:2:inbox'], NO_CHANNEL)
+    await subscribe(star, 'user:*:inbox')
+  })
+})
+
+describe('ws-revocation unsubscribe', () => {
+  test('keeps the socket: an unsubscribe push for each loss, then the token push', async () => {
+    const server = await open.server({
+      directives: {
+        'ws-revocation': 'unsubscribe',
+        user: [DEFAULT_USER, [...MEMBER, '&news', '&other', '&p*']],
+      },
+    })
+    const client = await open.session(server, '1', { roles: ['member'] })
+    await subscribe(client, 'news', 1)
+    await subscribe(client, 'other', 2)
+    await assertReply(client, ['PSUBSCRIBE', 'p*'], push(3, 'psubscribe', 'p*', 3))
+    await change(server, 'SETUSER', 'role:member', 'resetchannels', '&other', '&p*')
+    await assertReads(client, push(3, 'unsubscribe', 'news', 2))
+    await assertReads(client, revoked('news'))
+    await change(server, 'SETUSER', 'role:member', 'resetchannels', '&other')
+    await assertReads(client, push(3, 'punsubscribe', 'p*', 1))
+    await assertReads(client, revoked('p*'))
+    expect(await receiversOf(open, server, 'other')).toBe(1)
+    await assertReads(client, push(3, 'message', 'other', 'm'))
+    await assertPong(client)
+  })
+})
+
+describe('a ceiling', () => {
+  test('resetchannels on jwt:<sub> takes all channels of one subject, whatever its tokens say', async () => {
+    const server = await open.server()
+    const [concerned, other] = [
+      await open.session(server, '42', { channels: ['news'] }),
+      await open.session(server, '43', { channels: ['news'] }),
+    ]
+    const backend = await open.tcpSession(server, '42', { channels: ['news'] })
+    for (const client of [concerned, other, backend]) await subscribe(client, 'news')
+    await change(server, 'SETUSER', 'jwt:42', 'resetchannels')
+    await assertReads(concerned, revoked('news'))
+    expect(await concerned.closed).toEqual(CHANGED)
+    await backend.closed
+    expect(backend.takeAll()).toBe('')
+    await assertPong(other)
+    expect(await receiversOf(open, server, 'news')).toBe(1)
+    const again = await open.session(server, '42', { channels: ['*'] })
+    await assertReply(again, ['SUBSCRIBE', 'news'], NO_CHANNEL)
+    await assertReply(again, ['PUBLISH', 'news', 'm'], NO_CHANNEL)
+  })
+
+  test('bounds a live session at once, also one without subscriptions', async () => {
+    const server = await open.server()
+    const client = await open.session(server, '42', { channels: ['news', 'other'] })
+    await change(server, 'SETUSER', 'jwt:42', 'resetchannels', '&other')
+    await assertReply(client, ['PUBLISH', 'news', 'm'], NO_CHANNEL)
+    await assertReply(client, ['PUBLISH', 'other', 'm'], ':0\r\n')
+  })
+
+  test('a wider rule of it does not cut narrower patterns', async () => {
+    const server = await open.server()
+    await change(server, 'SETUSER', 'jwt:42', 'resetchannels', '&room:*')
+    const client = await open.session(server, '42', { channels: ['room:7:*', 'news*'] })
+    await assertReply(client, ['PSUBSCRIBE', 'room:7:*'], push(3, 'psubscribe', 'room:7:*', 1))
+    await assertReply(client, ['PSUBSCRIBE', 'news*'], NO_CHANNEL)
+  })
+
+  test('deleting it first cuts the subject, then lets it be what its tokens say', async () => {
+    const server = await open.server()
+    await change(server, 'SETUSER', 'jwt:42', 'resetchannels')
+    const idle = await open.session(server, '42', { channels: ['news'] })
+    const other = await open.session(server, '43', { channels: ['news'] })
+    await assertReply(await open.tcp(server), ['ACL', 'DELUSER', 'jwt:42'], ':1\r\n')
+    expect((await idle.closed).reason).toBe('permissions-changed||the user was deleted')
+    await assertPong(other)
+    await subscribe(await open.session(server, '42', { channels: ['news'] }), 'news')
+  })
+
+  test('off refuses new logins and lets live sessions be', async () => {
+    const server = await open.server()
+    const live = await open.session(server, '42', { channels: ['news'] })
+    await subscribe(live, 'news')
+    await change(server, 'SETUSER', 'jwt:42', 'off')
+    await assertPong(live)
+    const backend = await open.tcp(server)
+    const token = await server.mint('42', { channels: ['news'] })
+    await assertReply(backend, ['AUTH', 'jwt', token], '-WRONGPASS invalid token\r\n')
+    const inBand = await open.webSocket(server)
+    await assertReply(inBand, ['AUTH', 'jwt', token], '-WRONGPASS invalid token\r\n')
+    expect(await inBand.closed).toEqual({ code: 4403, reason: 'forbidden||invalid token' })
+    await change(server, 'SETUSER', 'jwt:42', 'on')
+    await assertReply(backend, ['AUTH', 'jwt', token], '+OK\r\n')
+  })
+
+  test.each(['>secret', 'nopass'])('%s on it is an error', async (rule) => {
+    const server = await open.server()
+    const admin = await open.tcp(server)
+    admin.command('ACL', 'SETUSER', 'jwt:42', rule)
+    expect(await takeLine(admin)).toMatch(/^-ERR /)
+    await assertReply(admin, ['ACL', 'GETUSER', 'jwt:42'], '$-1\r\n')
+  })
+})
+
+describe('a user that takes its own channel away', () => {
+  test.each([2, 3] as const)('gets the reply, then the close, over RESP%i', async (protocol) => {
+    const server = await open.server()
+    await change(server, 'SETUSER', 'u', 'on', '>p', '+@all', '&a', '&b')
+    const client = await open.tcp(server)
+    client.command('HELLO', String(protocol), 'AUTH', 'u', 'p')
+    await client.takeUntil('*0\r\n')
+    client.command('MULTI')
+    client.command('SUBSCRIBE', 'a')
+    client.command('ACL', 'SETUSER', 'u', 'resetchannels')
+    client.command('PUBLISH', 'b', 'm')
+    client.command('EXEC')
+    await assertReply(client, ['PING'], '+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n')
+    await client.closed
+    const text = client.takeAll()
+    expect(text).toMatch(/^\*3\r\n[*>]3\r\n\$9\r\nsubscribe\r\n\$1\r\na\r\n:1\r\n\+OK\r\n/)
+    expect(text).not.toContain('PONG')
+  })
+
+  test('gets nothing that it sent behind it executed', async () => {
+    const server = await open.server()
+    await change(server, 'SETUSER', 'u', 'on', '>p', '+@all', '&a', '&b')
+    const witness = await open.tcp(server, 3)
+    await subscribe(witness, 'b')
+    const client = await open.tcp(server)
+    client.command('HELLO', '3', 'AUTH', 'u', 'p')
+    await client.takeUntil('*0\r\n')
+    await subscribe(client, 'a')
+    client.send(
+      Buffer.concat([
+        encodeCommand('ACL', 'SETUSER', 'u', 'resetchannels', '&b'),
+        encodeCommand('PUBLISH', 'b', 'late'),
+      ]),
+    )
+    await assertReads(client, '+OK\r\n')
+    await client.closed
+    expect(client.takeAll()).toBe('')
+    await assertPong(witness)
+  })
+})

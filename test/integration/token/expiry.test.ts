@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest'
+import { FakeClock } from '../../support/fake-clock.ts'
+import type { RawClient } from '../../support/resp-client.ts'
+import type { TestGateway } from '../../support/server.ts'
+import {
+  assertPong,
+  assertReads,
+  assertReply,
+  opener,
+  push,
+  subscribe,
+  takeAccepted,
+  takeLine,
+} from '../../support/opened.ts'
+
+const open = opener()
+
+const LIFE_SECONDS = 100
+
+async function start(directives: Record<string, string> = {}) {
+  const clock = new FakeClock()
+  const server = await open.server({
+    clock,
+    directives: { 'ws-ping-interval': '0', ...directives },
+  })
+  return { clock, server }
+}
+
+function mint(server: TestGateway, lifetimeSeconds = LIFE_SECONDS): Promise<string> {
+  return server.mint('42', { channels: ['a'] }, { lifetimeSeconds })
+}
+
+async function session(server: TestGateway, transport: 'TCP' | 'WebSocket'): Promise<RawClient> {
+  const token = await mint(server)
+  if (transport === 'WebSocket') {
+    const client = await open.webSocket(server, { token })
+    expect(await takeAccepted(client, 'jwt:42')).toBe(LIFE_SECONDS * 1000)
+    return client
+  }
+  const client = await open.tcp(server, 3)
+  await assertReply(client, ['AUTH', 'jwt', token], '+OK\r\n')
+  return client
+}
+
+async function assertDelivers(server: TestGateway, client: RawClient): Promise<void> {
+  await assertReply(await open.tcp(server), ['PUBLISH', 'a', 'm'], ':1\r\n')
+  await assertReads(client, push(3, 'message', 'a', 'm'))
+}
+
+describe.each(['TCP', 'WebSocket'] as const)('the end of a token, RESP3 over %s', (transport) => {
+  test('is told of at 60 to 85 % of its life, at exp, and comes after the grace', async () => {
+    const { clock, server } = await start()
+    const client = await session(server, transport)
+    await subscribe(client)
+    clock.advance(59_000)
+    await assertPong(client)
+    clock.advance(27_000)
+    await assertReads(client, '>3\r\n$5\r\ntoken\r\n$8\r\nexpiring\r\n:')
+    const leftMs = Number.parseInt(await takeLine(client), 10)
+    expect(leftMs).toBeGreaterThanOrEqual(14_000)
+    expect(leftMs).toBeLessThanOrEqual(40_000)
+    clock.advance(13_900)
+    await assertPong(client)
+    clock.advance(400)
+    await assertReads(client, push(3, 'token', 'expired', 25_000))
+    await assertDelivers(server, client)
+    clock.advance(24_500)
+    await assertDelivers(server, client)
+    clock.advance(500)
+    const { code, reason } = await client.closed
+    if (transport === 'WebSocket')
+      expect({ code, reason }).toEqual({ code: 4401, reason: 'unauthorized||token expired' })
+    expect(client.takeAll()).toBe('')
+    await assertReply(await open.tcp(server), ['PUBLISH', 'a', 'm'], ':0\r\n')
+  })
+
+  test('comes at exp with token-expiry-grace 0', async () => {
+    const { clock, server } = await start({ 'token-expiry-grace': '0' })
+    const client = await session(server, transport)
+    await subscribe(client)
+    clock.advance(99_900)
+    await client.takeUntil('\r\n')
+    await assertDelivers(server, client)
+    clock.advance(400)
+    await client.closed
+    await assertReply(await open.tcp(server), ['PUBLISH', 'a', 'm'], ':0\r\n')
+  })
+
+  test('is put off by a new token, and nothing is lost meanwhile', async () => {
+    const { clock, server } = await start()
+    const client = await session(server, transport)
+    await subscribe(client)
+    clock.advance(101_000)
+    await client.takeUntil(':25000\r\n')
+    await assertReply(client, ['AUTH', 'jwt', await mint(server)], '+OK\r\n')
+    if (transport === 'WebSocket') await takeAccepted(client, 'jwt:42')
+    clock.advance(50_000)
+    await assertPong(client)
+    await assertDelivers(server, client)
+    clock.advance(76_000)
+    await client.closed
+  })
+
+  test('is not put off by a token that is refused', async () => {
+    const { clock, server } = await start()
+    const client = await session(server, transport)
+    clock.advance(90_000)
+    await client.takeUntil('\r\n')
+    const expired = await mint(server, -1)
+    await assertReply(client, ['AUTH', 'jwt', expired], '-WRONGPASS token expired\r\n')
+    await assertReply(client, ['AUTH', 'jwt', 'x'], '-WRONGPASS invalid token\r\n')
+    clock.advance(35_500)
+    await client.closed
+  })
+
+  test('comes at once where the wall clock is set forwards', async () => {
+    const { clock, server } = await start()
+    const client = await session(server, transport)
+    await subscribe(client)
+    clock.stepWall(3_600_000)
+    clock.advance(500)
+    await client.closed
+    await assertReply(await open.tcp(server), ['PUBLISH', 'a', 'm'], ':0\r\n')
+  })
+})
+
+describe('over RESP2', () => {
+  test('a subscriber, who cannot AUTH any more, is closed without a line', async () => {
+    const { clock, server } = await start()
+    const client = await open.tcp(server)
+    await assertReply(client, ['AUTH', 'jwt', await mint(server)], '+OK\r\n')
+    await subscribe(client, 'a', 1, 2)
+    clock.advance(124_500)
+    await assertReply(client, ['PING'], '*2\r\n$4\r\npong\r\n$0\r\n\r\n')
+    clock.advance(1_000)
+    await client.closed
+    expect(client.takeAll()).toBe('')
+  })
+})
+
+describe('lives of tokens', () => {
+  test('a token that has expired logs nobody in, also within the grace', async () => {
+    const { clock, server } = await start()
+    const token = await mint(server)
+    clock.advance(100_000)
+    const client = await open.tcp(server)
+    await assertReply(client, ['AUTH', 'jwt', token], '-WRONGPASS token expired\r\n')
+    const browser = await open.webSocket(server, { token })
+    expect((await browser.closed).reason).toBe('unauthorized||token expired')
+  })
+
+  test('a life of more than 24.8 days, the longest of a timer, does not end at once', async () => {
+    const server = await open.server({ directives: { 'jwt-max-lifetime': '2678400' } })
+    const client = await open.webSocket(server, { token: await mint(server, 2_600_000) })
+    await takeAccepted(client, 'jwt:42')
+    await subscribe(client)
+    // Longer than the wheel takes for a tick.
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    await assertPong(client)
+  })
+
+  test('a life beyond jwt-max-lifetime is invalid', async () => {
+    const server = await open.server()
+    const client = await open.tcp(server)
+    const refused = '-WRONGPASS invalid token\r\n'
+    await assertReply(client, ['AUTH', 'jwt', await mint(server, 86_401)], refused)
+    await assertReply(client, ['AUTH', 'jwt', await mint(server, 86_400)], '+OK\r\n')
+  })
+})

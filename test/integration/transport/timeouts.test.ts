@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { connectRaw } from '../../support/resp-client.ts'
+import {
+  assertAlive,
+  assertPong,
+  assertReply,
+  NO_AUTH,
+  opener,
+  subscribe,
+} from '../../support/opened.ts'
+import { clientFrame, closeCode } from '../../support/raw-upgrade.ts'
+
+const open = opener()
+
+describe('peers that take their time', () => {
+  test('a socket on the HTTP port that sends no request, or half of one, is closed within 7 seconds', async () => {
+    const server = await open.server()
+    const startMs = performance.now()
+    const beginnings = [
+      '',
+      'GET /ws HT',
+      'GET /ws HTTP/1.1\r\nHost: a\r\n',
+      'GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n',
+    ]
+    const sockets = await Promise.all(
+      beginnings.map(async (beginning) => {
+        const socket = await connectRaw(server.httpPort)
+        open.onEnd(() => socket.destroy())
+        socket.send(beginning)
+        return socket
+      }),
+    )
+    const drip = setInterval(() => {
+      for (const socket of sockets.slice(1)) if (!socket.isClosed) socket.send('X')
+    }, 500)
+    open.onEnd(() => clearInterval(drip))
+    await Promise.all(sockets.map((socket) => socket.closed))
+    expect(performance.now() - startMs).toBeLessThan(7_500)
+    for (const socket of sockets) expect(socket.takeAll()).not.toContain('101')
+    await assertAlive(open, server)
+  })
+
+  test('tcp-auth-timeout closes a RESP client that must log in and does not; by default nothing does', async () => {
+    for (const [seconds, closes] of [
+      ['0', false],
+      ['1', true],
+    ] as const) {
+      const clock = new FakeClock()
+      const server = await open.server({
+        clock,
+        directives: { requirepass: 'secret', 'tcp-auth-timeout': seconds },
+      })
+      const loggedIn = await open.tcp(server)
+      await assertReply(loggedIn, ['AUTH', 'secret'], '+OK\r\n')
+      const silent = await open.tcp(server)
+      await assertReply(silent, ['PING'], NO_AUTH)
+      clock.advance(1_000)
+      await assertPong(loggedIn)
+      if (closes) await silent.closed
+      else await assertReply(silent, ['PING'], NO_AUTH)
+    }
+  })
+
+  test('timeout closes RESP clients that are idle, but no subscriber', async () => {
+    const clock = new FakeClock()
+    const server = await open.server({ clock, directives: { timeout: '10' } })
+    const subscriber = await open.tcp(server, 3)
+    await subscribe(subscriber, 'a')
+    const idle = await open.tcp(server)
+    await assertPong(idle)
+    const busy = await open.tcp(server)
+    await assertPong(busy)
+    clock.advance(9_000)
+    await assertPong(busy)
+    clock.advance(3_000)
+    await idle.closed
+    await assertPong(busy)
+    await assertPong(subscriber)
+  })
+
+  test('a WebSocket is pinged, and ended if it does not answer', async () => {
+    const clock = new FakeClock()
+    const server = await open.server({
+      clock,
+      directives: { 'ws-ping-interval': '25', 'ws-pong-timeout': '10' },
+    })
+    const token = await server.mint('42')
+    const headers = { 'Sec-WebSocket-Protocol': `resp3, bearer.${token}` }
+    const silent = await open.upgrade(server.httpPort, { headers })
+    const answering = await open.session(server, '42', {})
+    // Both are pinged between the 20th and the 30th second, and have 10 seconds to answer.
+    for (let seconds = 0; seconds < 42; seconds += 6) {
+      clock.advance(6_000)
+      // Any command is an answer, and so is the pong that ws sends by itself.
+      await assertPong(answering)
+    }
+    await silent.ended
+    expect(silent.received().includes(Buffer.from([0x89, 0x00]))).toBe(true)
+    await assertPong(answering)
+    expect(server.core.clients.size).toBe(1)
+  })
+
+  test('a closing handshake that the peer does not finish ends by itself', async () => {
+    const server = await open.server()
+    const upgrade = await open.upgrade(server.httpPort)
+    upgrade.write(clientFrame('*x\r\n'))
+    const received = await upgrade.ended
+    expect(closeCode(received)).toBe(4400)
+    await assertAlive(open, server)
+  })
+})
