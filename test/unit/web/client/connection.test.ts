@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { TokenReason } from '../../../web/client/token-source.ts'
+import type { TokenReason } from '../../../../web/client/token-source.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
 
 describe('logging in', () => {

@@ -1,34 +1,7 @@
 /** One test for each way in which clients of such servers are known to fail over their life. */
 import { describe, expect, test } from 'vitest'
-import type { RespcastClient } from '../../../web/client/client.ts'
-import { FakeServer, settle } from './support/fake-server.ts'
-
-async function online(
-  options: Parameters<FakeServer['client']>[0] = { token: 'a.b.c' },
-): Promise<{ server: FakeServer; client: RespcastClient }> {
-  const server = new FakeServer()
-  const client = server.client(options)
-  await server.online()
-  return { server, client }
-}
-
-/** Lets a wait be long enough to be seen. */
-const JITTER = 0.5
-const WAIT_MS = 250
-
-/** A live subscription. */
-async function hearing(
-  server: FakeServer,
-  client: RespcastClient,
-  name = 'news',
-): Promise<{ seen: string[] }> {
-  const seen: string[] = []
-  const { ready } = client.subscribe(name, (message) => void seen.push(message.text()))
-  server.socket.confirm('subscribe', name)
-  await ready
-  server.socket.commands()
-  return { seen }
-}
+import { FakeServer, settle } from '../support/fake-server.ts'
+import { hearing, JITTER, online, WAIT_MS } from '../support/scenes.ts'
 
 describe('dead connections', () => {
   test('network gone without a close: silence is probed, and the connection replaced', async () => {

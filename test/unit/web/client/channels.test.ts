@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import type { DataIn, Globbed, NameIn } from '../../../web/client/channels.ts'
-import type { RespcastClient } from '../../../web/client/client.ts'
+import type { DataIn, Globbed, NameIn } from '../../../../web/client/channels.ts'
+import type { RespcastClient } from '../../../../web/client/client.ts'
 import { FakeServer } from './support/fake-server.ts'
 
 interface Channels {

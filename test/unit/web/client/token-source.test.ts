@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { SignedOutError } from '../../../web/client/errors.ts'
+import { SignedOutError } from '../../../../web/client/errors.ts'
+import { subjectOf } from '../../../../web/client/token-source.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
 
 describe('a token provider', () => {
@@ -67,5 +68,24 @@ describe('a token provider', () => {
     expect(answers).toHaveLength(1)
     expect(server.sockets).toHaveLength(0)
     expect(client.state).toMatchObject({ status: 'closed' })
+  })
+})
+
+describe('the subject of a token', () => {
+  const encode = (payload: unknown): string =>
+    `h.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.s`
+
+  test('is its issuer and its sub, whatever else it says', () => {
+    expect(subjectOf(encode({ iss: 'i', sub: 'ü', exp: 1 }))).toBe('["i","ü"]')
+    expect(subjectOf(encode({ iss: 'i', sub: 'ü', exp: 2, x: '?>?>' }))).toBe('["i","ü"]')
+    expect(subjectOf(encode({ iss: 'i', sub: 'u' }))).not.toBe(
+      subjectOf(encode({ iss: 'i', sub: 'v' })),
+    )
+  })
+
+  test('is empty for what is not a JWT', () => {
+    expect(subjectOf('secret')).toBe('')
+    expect(subjectOf('a.%%%.c')).toBe('')
+    expect(subjectOf(undefined)).toBe('')
   })
 })

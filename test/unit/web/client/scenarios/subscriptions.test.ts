@@ -1,48 +1,9 @@
 /** One test for each way in which clients of such servers are known to fail over their life. */
 import { describe, expect, test } from 'vitest'
-import type { RespcastClient } from '../../../web/client/client.ts'
-import type { TokenReason } from '../../../web/client/token-source.ts'
-import { FakeServer, record, settle } from './support/fake-server.ts'
+import { record, settle } from '../support/fake-server.ts'
+import { hearing, numbering, online } from '../support/scenes.ts'
 
 const NOPERM = '-NOPERM No permissions to access a channel\r\n'
-
-async function online(
-  options: Parameters<FakeServer['client']>[0] = { token: 'a.b.c' },
-): Promise<{ server: FakeServer; client: RespcastClient }> {
-  const server = new FakeServer()
-  const client = server.client(options)
-  await server.online()
-  return { server, client }
-}
-
-/** A provider that numbers its tokens, and remembers why it was asked. */
-function numbering(): {
-  reasons: TokenReason[]
-  provider: (request: { reason: TokenReason }) => string
-} {
-  const reasons: TokenReason[] = []
-  return {
-    reasons,
-    provider: ({ reason }) => {
-      reasons.push(reason)
-      return `token-${reasons.length}`
-    },
-  }
-}
-
-/** A live subscription. */
-async function hearing(
-  server: FakeServer,
-  client: RespcastClient,
-  name = 'news',
-): Promise<{ seen: string[] }> {
-  const seen: string[] = []
-  const { ready } = client.subscribe(name, (message) => void seen.push(message.text()))
-  server.socket.confirm('subscribe', name)
-  await ready
-  server.socket.commands()
-  return { seen }
-}
 
 describe('subscriptions', () => {
   test('joined but dead: a name is live only when this connection has confirmed it', async () => {

@@ -1,13 +1,13 @@
 /** Ten hours in the life of a client, with everything going wrong that can. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { RespcastClient } from '../../../web/client/client.ts'
-import type { OpenSocket } from '../../../web/client/environment.ts'
-import { settingsOf } from '../../../web/client/options.ts'
-import type { Subscription } from '../../../web/client/types.ts'
-import { settle } from './support/fake-server.ts'
-import { openerOf } from './support/fake-tabs.ts'
-import { LivingServer } from './support/living-server.ts'
+import { RespcastClient } from '../../../../../web/client/client.ts'
+import type { OpenSocket } from '../../../../../web/client/environment.ts'
+import { settingsOf } from '../../../../../web/client/options.ts'
+import type { Subscription } from '../../../../../web/client/types.ts'
+import { settle } from '../support/fake-server.ts'
+import { openerOf } from '../support/fake-tabs.ts'
+import { LivingServer } from '../support/living-server.ts'
 
 const HOURS = 10
 const NAMES = Array.from({ length: 12 }, (_, at) => `room:${at}`)

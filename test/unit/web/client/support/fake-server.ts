@@ -11,19 +11,19 @@
  * - `server.randomValue = 0.5`: what the client draws. At 0 there is no jitter.
  * - `await settle()`: lets promises run, where none of the above did.
  */
-import type { RespValue } from '../../../../shared/resp/types.ts'
-import { RespReader } from '../../../../shared/resp/reader.ts'
-import { RespcastClient } from '../../../../web/client/client.ts'
+import type { RespValue } from '../../../../../shared/resp/types.ts'
+import { RespReader } from '../../../../../shared/resp/reader.ts'
+import { RespcastClient } from '../../../../../web/client/client.ts'
 import type {
   ClientSocket,
   Environment,
   OpenSocket,
   SocketListener,
-} from '../../../../web/client/environment.ts'
-import { settingsOf } from '../../../../web/client/options.ts'
-import type { ConnectOptions } from '../../../../web/client/options.ts'
-import type { ClientEvents } from '../../../../web/client/types.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
+} from '../../../../../web/client/environment.ts'
+import { settingsOf } from '../../../../../web/client/options.ts'
+import type { ConnectOptions } from '../../../../../web/client/options.ts'
+import type { ClientEvents } from '../../../../../web/client/types.ts'
+import { FakeClock } from '../../../../support/fake-clock.ts'
 
 /** Lets every promise that can settle do so. */
 export async function settle(): Promise<void> {

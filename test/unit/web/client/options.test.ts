@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { settingsOf } from '../../../web/client/options.ts'
-import type { ConnectOptions } from '../../../web/client/options.ts'
+import { settingsOf } from '../../../../web/client/options.ts'
+import type { ConnectOptions } from '../../../../web/client/options.ts'
 
 const LOGIN = { user: 'ops', password: 'a secret' }
 

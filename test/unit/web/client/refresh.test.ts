@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { SignedOutError } from '../../../web/client/errors.ts'
-import type { TokenReason } from '../../../web/client/token-source.ts'
+import { SignedOutError } from '../../../../web/client/errors.ts'
+import type { TokenReason } from '../../../../web/client/token-source.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
 
 /** A provider whose answers are given by the test. */

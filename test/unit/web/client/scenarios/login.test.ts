@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { ConnectOptions } from '../../../web/client/options.ts'
-import { FakeServer, record, settle } from './support/fake-server.ts'
+import type { ConnectOptions } from '../../../../../web/client/options.ts'
+import { FakeServer, record, settle } from '../support/fake-server.ts'
 
 const LOGIN = { user: 'ops', password: 'a secret' }
 const WRONG = '-WRONGPASS invalid username-password pair or user is disabled.\r\n'

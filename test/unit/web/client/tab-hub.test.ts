@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { RespcastClient } from '../../../web/client/client.ts'
-import type { ConnectOptions } from '../../../web/client/options.ts'
-import { subjectOf } from '../../../web/client/token-source.ts'
+import type { RespcastClient } from '../../../../web/client/client.ts'
+import type { ConnectOptions } from '../../../../web/client/options.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
 import { shareTabsOf } from './support/fake-tabs.ts'
 import type { FakePort } from './support/fake-tabs.ts'
@@ -277,24 +276,5 @@ describe('tabs that share a connection', () => {
     server.socket.receive('HTTP/1.1 400\r\n')
     expect(server.socket.closed).toEqual([4400, undefined])
     expect(clients.map((client) => client.state.status)).toEqual(['waiting', 'waiting'])
-  })
-})
-
-describe('the subject of a token', () => {
-  const encode = (payload: unknown): string =>
-    `h.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.s`
-
-  test('is its issuer and its sub, whatever else it says', () => {
-    expect(subjectOf(encode({ iss: 'i', sub: 'ü', exp: 1 }))).toBe('["i","ü"]')
-    expect(subjectOf(encode({ iss: 'i', sub: 'ü', exp: 2, x: '?>?>' }))).toBe('["i","ü"]')
-    expect(subjectOf(encode({ iss: 'i', sub: 'u' }))).not.toBe(
-      subjectOf(encode({ iss: 'i', sub: 'v' })),
-    )
-  })
-
-  test('is empty for what is not a JWT', () => {
-    expect(subjectOf('secret')).toBe('')
-    expect(subjectOf('a.%%%.c')).toBe('')
-    expect(subjectOf(undefined)).toBe('')
   })
 })

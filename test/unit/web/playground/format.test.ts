@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { showPayload, showSize, showSpan, showTime } from '../../../web/playground/format.ts'
+import { showPayload, showSize, showSpan, showTime } from '../../../../web/playground/format.ts'
 
 const utf8 = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text))
 

@@ -1,22 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../../web/client/types.ts'
-import { FakeServer } from './support/fake-server.ts'
+import { inbox, online } from './support/scenes.ts'
 
 const NOPERM = '-NOPERM No permissions to access a channel\r\n'
 
 /** A handler that keeps what it gets, as `channel payload`. */
-function inbox(): { seen: string[]; handler: (message: Message) => void } {
-  const seen: string[] = []
-  return { seen, handler: (message) => void seen.push(`${message.channel} ${message.text()}`) }
-}
-
-async function online(): Promise<{ server: FakeServer; client: ReturnType<FakeServer['client']> }> {
-  const server = new FakeServer()
-  const client = server.client()
-  await server.online()
-  return { server, client }
-}
-
 describe('commands', () => {
   test('are answered in order, with messages in between', async () => {
     const { server, client } = await online()

@@ -1,5 +1,5 @@
-import type { ClientTimer, Environment, OpenSocket } from '../../../../web/client/environment.ts'
-import { FakeClock } from '../../../support/fake-clock.ts'
+import type { ClientTimer, Environment, OpenSocket } from '../../../../../web/client/environment.ts'
+import { FakeClock } from '../../../../support/fake-clock.ts'
 import { FakeSocket } from './fake-server.ts'
 
 /** How long a token is good for. Milliseconds. */

@@ -1,15 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { RespcastClient } from '../../../web/client/client.ts'
-import type { SubscribeOptions } from '../../../web/client/subscriber.ts'
-import type { Message, Subscription } from '../../../web/client/types.ts'
+import type { RespcastClient } from '../../../../web/client/client.ts'
+import type { SubscribeOptions } from '../../../../web/client/subscriber.ts'
+import type { Message, Subscription } from '../../../../web/client/types.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
-
-async function online(): Promise<{ server: FakeServer; client: RespcastClient }> {
-  const server = new FakeServer()
-  const client = server.client()
-  await server.online()
-  return { server, client }
-}
+import { online } from './support/scenes.ts'
 
 /** A live subscription to `news`, without a handler. */
 async function live(

@@ -1,0 +1,21 @@
+import { describe, expect, test } from 'vitest'
+import { parseHex, showPayload } from '../../../../../web/console/model/format.ts'
+
+const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1')
+
+describe('payloads', () => {
+  test('a payload is shown as text if it is text, else as hex', () => {
+    expect(showPayload(bytes('a\tb\n'), 'auto')).toBe('a\tb\n')
+    expect(showPayload(bytes('\xff'), 'auto')).toBe('ff')
+    expect(showPayload(bytes('\x1b[2J'), 'auto')).toBe('1b 5b 32 4a')
+    expect(showPayload(bytes('[1]'), 'json')).toBe('[\n  1\n]')
+    expect(showPayload(bytes('no json'), 'json')).toBe('no json')
+  })
+
+  test('hex digits come in pairs', () => {
+    expect(parseHex('00 fF\n7')).toBeUndefined()
+    expect(parseHex('00 fF\n7a')).toEqual(Uint8Array.of(0, 255, 122))
+    expect(parseHex('')).toEqual(new Uint8Array())
+    expect(parseHex('0x')).toBeUndefined()
+  })
+})
