@@ -21,14 +21,14 @@ import type { Pause } from './client/pause.ts'
 import type { SlowLog } from './diagnostics/slowlog.ts'
 import type { Command, CommandTable } from './table.ts'
 
-/** What a handler works with: the client that sent the command, where its reply goes, and the server. */
+/** The context of a command: the client that sent it, the writer of its reply, and the server. */
 export interface CommandContext {
   readonly client: Client
   readonly reply: ReplyWriter
   readonly server: Services
   /** The command runs within EXEC. */
   readonly inTransaction: boolean
-  /** Set by those whose reply is a push, which CLIENT REPLY does not silence. */
+  /** Set by commands whose reply is a push, which CLIENT REPLY does not silence. */
   repliedByPush: boolean
   /** Executes one command of a transaction. */
   readonly runQueued: (command: Command, request: Request) => void
@@ -61,12 +61,13 @@ export interface ProcessFacts {
 
 /** Memory of the process, in bytes. */
 export interface MemoryFacts {
-  /** What the runtime has given out, and the most of it that was ever seen. */
+  /** Allocated by the runtime. */
   readonly used: number
+  /** The highest `used` so far. */
   readonly peak: number
   /** Resident set. */
   readonly rss: number
-  /** What was in use when the server started. */
+  /** In use when the server started. */
   readonly startup: number
   /** Of the machine. */
   readonly system: number
@@ -84,7 +85,7 @@ export interface Services {
   readonly tokens: TokenSessions
   readonly login: Login
   readonly explainer: TokenExplainer
-  /** What administrators revoked. */
+  /** Revocations by administrators. */
   readonly audit: Pick<AuditLog, 'recent'>
   readonly counters: Counters
   readonly pause: Pause

@@ -90,7 +90,7 @@ export class CommandTable {
     for (const spec of specs) {
       const bar = spec.name.indexOf('|')
       const container = bar < 0 ? undefined : this.#byName.get(spec.name.slice(0, bar))
-      const command = new Command(spec, this.catalog.lookup(spec.name) as CatalogEntry, container)
+      const command = new Command(spec, this.catalog.get(spec.name), container)
       if (bar < 0) this.#byName.set(spec.name, command)
       else if (container) container.subcommands.set(spec.name.slice(bar + 1), command)
       else throw new Error(`Subcommand '${spec.name}' stands before its container`)

@@ -143,12 +143,6 @@ export class ReplyWriter {
     this.#text(this.protocol === 2 ? '$-1\r\n' : '_\r\n')
   }
 
-  /** No array: `_` in RESP3, `*-1` in RESP2. */
-  nullArray(): void {
-    this.#reserve(HEADER_BYTES)
-    this.#text(this.protocol === 2 ? '*-1\r\n' : '_\r\n')
-  }
-
   /** A number with a fraction: RESP3 double, RESP2 bulk string; the shortest text that reads back the same. */
   double(value: number): void {
     const text = Number.isFinite(value)

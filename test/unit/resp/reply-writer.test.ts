@@ -43,7 +43,6 @@ describe('A reply', () => {
     ['text in UTF-8', (w) => w.utf8('\u00e9'), '$2\r\n\xc3\xa9\r\n'],
     ['verbatim text', (w) => w.verbatim('id=1\n'), '$5\r\nid=1\n\r\n', '=9\r\ntxt:id=1\n\r\n'],
     ['null', (w) => w.null(), '$-1\r\n', '_\r\n'],
-    ['null array', (w) => w.nullArray(), '*-1\r\n', '_\r\n'],
     ['double', (w) => w.double(0.451), '$5\r\n0.451\r\n', ',0.451\r\n'],
     ['whole double', (w) => w.double(3), '$1\r\n3\r\n', ',3\r\n'],
     ['infinity', (w) => w.double(Infinity), '$3\r\ninf\r\n', ',inf\r\n'],
