@@ -1,43 +1,36 @@
-import { aclFile } from './acl/acl-file.ts'
 import { describeUser } from './acl/describe.ts'
-import { usersOfConfig } from './acl/file.ts'
+import { AclFile, usersOfConfig } from './acl/file.ts'
 import { AclLog } from './acl/log.ts'
 import { UserTable } from './acl/users.ts'
 import { ClientTable } from './client/clients.ts'
-import type { ClientEviction } from './client/eviction.ts'
+import { ClientEviction } from './client/eviction.ts'
+import { transportLimits, type TransportLimits } from './client/limits.ts'
 import { Login } from './client/login.ts'
 import { applyUserChanges } from './client/lost-subscriptions.ts'
 import type { Clock } from './clock.ts'
-import { clusterView } from './command/cluster/node-address.ts'
-import type { ClusterView } from './command/cluster/view.ts'
+import { clusterView, type ClusterView } from './command/cluster/view.ts'
 import { ALL_COMMANDS } from './command/commands.ts'
-import type { AclFileAccess, MemoryFacts, ProcessFacts, Services } from './command/context.ts'
+import type { MemoryFacts, ProcessFacts, Services } from './command/context.ts'
 import { Counters } from './command/counters.ts'
-import type { LatencyMonitor } from './command/diagnostics/latency.ts'
-import type { MonitorFeed } from './command/diagnostics/monitor.ts'
-import type { SlowLog } from './command/diagnostics/slowlog.ts'
-import {
-  createLatencyMonitor,
-  createMonitors,
-  createSlowLog,
-} from './command/diagnostics/watchers.ts'
+import { LatencyMonitor } from './command/diagnostics/latency.ts'
+import { MonitorFeed } from './command/diagnostics/monitor.ts'
+import { SlowLog } from './command/diagnostics/slowlog.ts'
 import { Dispatcher } from './command/dispatch.ts'
 import { Pause } from './command/client/pause.ts'
 import { LoadSampler } from './command/server/load-sampler.ts'
 import { processFacts } from './command/server/process-facts.ts'
 import { CommandTable } from './command/table.ts'
-import { rewriteConfigFile } from './config/access.ts'
+import { rewriteConfigFile } from './config/rewrite.ts'
 import type { Config } from './config/store.ts'
 import { addValidators } from './config/validators.ts'
 import { ArenaPool, type Arenas } from './delivery/arenas.ts'
 import { Flusher } from './delivery/flusher.ts'
-import { createEviction, createGuard } from './delivery/guards.ts'
 import { deliveryOptions } from './delivery/options.ts'
-import type { OutputGuard } from './delivery/output-guard.ts'
+import { OutputGuard } from './delivery/output-limits.ts'
 import { payloadOf } from './delivery/payload.ts'
 import { Turn } from './delivery/turn.ts'
 import { RespcastError } from './errors.ts'
-import { setLogLevel, shown, type Logger } from './log.ts'
+import { setLogLevel, type Logger } from './log.ts'
 import { Registry, type PublishSpace } from './pubsub/registry.ts'
 import type { TokenExplainer } from './token/explain/explain.ts'
 import { validateRolePattern } from './token/grant/placeholders.ts'
@@ -87,13 +80,14 @@ export class Core implements Services {
   readonly table: CommandTable
   readonly users: UserTable
   readonly aclLog: AclLog
-  readonly aclFile: AclFileAccess
+  readonly aclFile: AclFile
   readonly registry: Registry
   readonly backplane: Backplane
   readonly clients: ClientTable
-  readonly flusher: Flusher
+  readonly limits: TransportLimits
   readonly guard: OutputGuard
   readonly eviction: ClientEviction
+  readonly flusher: Flusher
   readonly authenticator: TokenAuthenticator
   readonly tokens: TokenSessions
   readonly explainer: TokenExplainer
@@ -123,31 +117,18 @@ export class Core implements Services {
     config.check()
 
     this.table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
-    this.users = createUsers(config, this.table)
-    this.aclLog = createAclLog(config)
-    this.aclFile = aclFile({
-      path: config.path('aclfile'),
-      catalog: this.table.catalog,
-      users: this.users,
-      clock,
-      log,
-      autosave: () => config.boolean('acl-autosave'),
-    })
+    this.users = new UserTable(this.table.catalog, config, validateRolePattern)
+    this.aclLog = new AclLog(config)
+    this.aclFile = new AclFile(this.table.catalog, this.users, config, log)
 
-    const { counters } = this
     const turn = new Turn(parts.arenas ?? new ArenaPool())
-    this.registry = new Registry(deliveryOptions({ config, clock, log, counters }), turn)
-    config.onChange(['ws-max-message-out'], (settings) => {
-      const bytes = settings.memory('ws-max-message-out')
-      if (bytes > 0) this.registry.limitMessages(bytes)
-      return undefined
-    })
+    this.registry = new Registry(deliveryOptions(this), turn)
     this.backplane = standalone(this.registry)
 
-    const clients = new ClientTable(clock)
-    this.clients = clients
-    this.guard = createGuard({ config, clock, log, clients, counters })
-    this.eviction = createEviction({ config, clock, log, clients, counters })
+    this.clients = new ClientTable(clock)
+    this.limits = transportLimits(config)
+    this.guard = new OutputGuard(this)
+    this.eviction = new ClientEviction(this)
     this.flusher = new Flusher({
       atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
@@ -158,89 +139,46 @@ export class Core implements Services {
         this.eviction.note(client)
       },
     })
-    clients.onClosed((client, cause) => {
+    this.clients.onClosed((client, cause) => {
       const rest = this.registry.forget(client)
       if (rest) repeatEachTurn(rest, atEndOfTurn)
-      counters.bytesOutClosed += client.output.bytes
-      counters.writesClosed += client.output.writes
-      counters.countClose(cause.name)
-      log.debug(
-        { id: client.id, address: client.origin.address, cause: cause.name },
-        'client closed',
-      )
+      this.counters.bytesOutClosed += client.output.bytes
+      this.counters.writesClosed += client.output.writes
+      this.counters.countClose(cause.name)
+      const { id, address } = client.origin
+      log.debug({ id, address, cause: cause.name }, 'client closed')
     })
 
-    const tokens = createTokens({
-      ...parts,
-      table: this.table,
-      users: this.users,
-      clients,
-      registry: this.registry,
-    })
+    const { fetch, random } = parts
+    const tokens = createTokens(this, fetch, random)
     this.authenticator = tokens.authenticator
     this.tokens = tokens.sessions
     this.explainer = tokens.explainer
     this.audit = tokens.audit
     this.#openRevocations = tokens.open
     this.users.onChange((changes) => {
-      applyUserChanges(clients, changes)
+      applyUserChanges(this.clients, changes)
       this.tokens.usersChanged(changes)
     })
 
     this.login = new Login(this)
 
     this.pause = new Pause(clock)
-    this.monitors = createMonitors(clock, clients)
-    this.slowLog = createSlowLog(config, clock)
-    this.latency = createLatencyMonitor(config, clock)
+    this.monitors = new MonitorFeed(clock, this.clients)
+    this.slowLog = new SlowLog(config, clock)
+    this.latency = new LatencyMonitor(config, clock)
     this.facts = processFacts(config, clock, parts.memory)
-    this.load = new LoadSampler(clock, clients, counters, () => void this.facts.memory())
+    this.load = new LoadSampler(clock, this.clients, this.counters, () => void this.facts.memory())
     this.cluster = clusterView(config)
     this.dispatcher = new Dispatcher(this)
 
-    this.admission = new Admission(clients, counters, config)
-    this.reception = new Reception({
-      config,
-      clock,
-      clients,
-      flusher: this.flusher,
-      login: this.login,
-      connections: {
-        dispatcher: this.dispatcher,
-        counters,
-        clock,
-        flusher: this.flusher,
-        mustLogIn: (client) => this.login.isRequired(client),
-        queryBufferBytes: () => config.memory('client-query-buffer-limit'),
-        rates: {
-          commandsPerSecond: () => config.integer('ws-command-rate'),
-          publishesPerSecond: () => config.integer('ws-publish-rate'),
-        },
-        onFailure: (client, error) => {
-          log.error({ err: error, id: client.id, command: client.lastCommand }, 'a command failed')
-        },
-        onProtocolError: (client, error) => {
-          const { address } = client.origin
-          log.debug(
-            {
-              id: client.id,
-              address,
-              reason: shown(error.message, config.boolean('hide-user-data-from-log')),
-            },
-            'protocol error',
-          )
-        },
-      },
-    })
+    this.admission = new Admission(this)
+    this.reception = new Reception(this)
 
     config.onChange(['requirepass'], (settings) => {
       this.users.requirePassword(settings.text('requirepass'))
-      return undefined
     })
-    config.onChange(['loglevel'], (settings) => {
-      setLogLevel(log, settings.choice('loglevel'))
-      return undefined
-    })
+    config.onChange(['loglevel'], (settings) => setLogLevel(log, settings.choice('loglevel')))
     this.#loadUsers()
   }
 
@@ -299,12 +237,6 @@ export class Core implements Services {
     return rewriteConfigFile(this.config, this.users, this.log)
   }
 
-  /** The line with which protected mode refuses a peer beyond this machine. */
-  protectedModeRefusal(isLocal: boolean): string | undefined {
-    const isOpen = this.config.boolean('protected-mode') && this.users.defaultIsOpen
-    return isLocal || !isOpen ? undefined : PROTECTED_MODE
-  }
-
   #loadUsers(): void {
     const { config, log, users, table } = this
     if (config.text('aclfile') !== '') {
@@ -328,31 +260,3 @@ function repeatEachTurn(step: () => boolean, atEndOfTurn: CoreParts['atEndOfTurn
     if (step()) repeatEachTurn(step, atEndOfTurn)
   })
 }
-
-function createUsers(config: Config, table: CommandTable): UserTable {
-  const users = new UserTable(table.catalog, {
-    pubsubDefault: config.choice('acl-pubsub-default'),
-    databases: config.integer('databases'),
-    checkRolePattern: validateRolePattern,
-  })
-  config.onChange(['acl-pubsub-default'], (settings) => {
-    users.pubsubDefault = settings.choice('acl-pubsub-default')
-    return undefined
-  })
-  return users
-}
-
-function createAclLog(config: Config): AclLog {
-  const aclLog = new AclLog(config.integer('acllog-max-len'))
-  config.onChange(['acllog-max-len'], (settings) => {
-    aclLog.maxLength = settings.integer('acllog-max-len')
-    return undefined
-  })
-  return aclLog
-}
-
-const PROTECTED_MODE =
-  'DENIED Respcast is running in protected mode because protected mode is enabled and no password is set for the ' +
-  'default user. In this mode connections are only accepted from the loopback interface. If you want to connect from ' +
-  'external computers, set a password for the default user (requirepass), or turn it off and define other users, or ' +
-  'disable protected mode with CONFIG SET protected-mode no from this machine.'

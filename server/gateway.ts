@@ -1,23 +1,17 @@
 import type { FastifyInstance } from 'fastify'
+import { bindAddress, hostAndPort } from './addresses.ts'
 import { CLOSES, closeWith } from './client/close.ts'
 import { atEndOfTurn, systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/store.ts'
 import { RespcastError } from './errors.ts'
 import { Core } from './core.ts'
 import { readPem, TLS_DIRECTIVES, tlsOptions } from './transport/tls.ts'
-import { isLoopback } from './config/validators.ts'
 import { createAdminApp } from './http/admin.ts'
 import { createPublicApp } from './http/public.ts'
 import type { HttpTls } from './http/server.ts'
 import type { Logger } from './log.ts'
 import { KeepAlive } from './transport/keep-alive.ts'
-import {
-  hostAndPort,
-  listenTcp,
-  type Listener,
-  type TcpEndpoint,
-  type TcpHost,
-} from './transport/tcp.ts'
+import { listenTcp, type Listener, type TcpEndpoint } from './transport/tcp.ts'
 
 /** What a gateway is built with. */
 export interface GatewayParts {
@@ -75,14 +69,7 @@ export class Gateway {
       atEndOfTurn,
       shutdown: parts.onShutdown ?? (() => void this.stop()),
     })
-    this.keepAlive = new KeepAlive(
-      this.#clock,
-      {
-        intervalMs: () => config.seconds('ws-ping-interval') * 1000,
-        timeoutMs: () => config.seconds('ws-pong-timeout') * 1000,
-      },
-      Math.random,
-    )
+    this.keepAlive = new KeepAlive(this.#clock, config, Math.random)
   }
 
   /**
@@ -133,17 +120,10 @@ export class Gateway {
   }
 
   async #openResp(): Promise<void> {
-    const host: TcpHost = {
-      admission: this.core.admission,
-      connect: (peer, sink) => this.core.reception.connectTcp(peer, sink),
-      refusal: ({ transport, ip }) =>
-        this.core.protectedModeRefusal(transport === 'unix' || isLoopback(ip)),
-      keepAliveSeconds: () => this.core.config.seconds('tcp-keepalive'),
-    }
     this.core.config.onChange(TLS_DIRECTIVES, () => this.#reloadTls())
     for (const { endpoint, directive, optional } of this.#endpoints()) {
       try {
-        this.#listeners.push(await listenTcp(endpoint, host))
+        this.#listeners.push(await listenTcp(endpoint, this.core))
       } catch (error) {
         if (optional && isAddressMissing(error)) continue
         throw explainListen(error, directive)
@@ -235,14 +215,6 @@ export class Gateway {
     this.#log.debug({ directive, port: bound }, 'HTTP listener open')
     return bound
   }
-}
-
-/** `-` before an address: it may be missing. `*` is every IPv4, `::*` every IPv6 address (redis.conf, `bind`). */
-function bindAddress(text: string): { host: string; optional: boolean } {
-  const optional = text.startsWith('-')
-  const address = optional ? text.slice(1) : text
-  const host = address === '*' ? '0.0.0.0' : address === '::*' ? '::' : address
-  return { host, optional }
 }
 
 function systemCode(error: unknown): string {

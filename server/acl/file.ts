@@ -1,3 +1,8 @@
+import { readFileSync } from 'node:fs'
+import type { Settings } from '../config/settings.ts'
+import { replaceFile, SECRET_MODE } from '../files.ts'
+import type { Logger } from '../log.ts'
+import type { UserTable } from './users.ts'
 import type { CommandCatalog } from './catalog.ts'
 import { describeUser } from './describe.ts'
 import { isRoleName, isValidUserName, type User } from './user.ts'
@@ -10,6 +15,68 @@ import {
   printable,
   type RuleOptions,
 } from './rules.ts'
+
+const NOT_CONFIGURED =
+  'This Redis instance is not configured to use an ACL file. You may want to specify users via the ACL SETUSER ' +
+  'command and then issue a CONFIG REWRITE (assuming you have a Redis configuration file set) in order to store ' +
+  'users in the Redis configuration.'
+
+const CANNOT_SAVE =
+  'There was an error trying to save the ACLs. Please check the server logs for more information'
+
+/** The ACL file of `aclfile`. All methods return the error's text without its code, if any. */
+export class AclFile {
+  /** Absolute; empty without one. */
+  readonly #path: string
+  readonly #catalog: CommandCatalog
+  readonly #users: UserTable
+  readonly #settings: Settings
+  readonly #log: Logger
+
+  constructor(catalog: CommandCatalog, users: UserTable, settings: Settings, log: Logger) {
+    this.#path = settings.path('aclfile')
+    this.#catalog = catalog
+    this.#users = users
+    this.#settings = settings
+    this.#log = log
+  }
+
+  /** ACL SAVE. The file that is there is replaced as a whole or not at all. */
+  save(): string | undefined {
+    const path = this.#path
+    if (path === '') return NOT_CONFIGURED
+    try {
+      replaceFile(path, Buffer.from(printAclFile(this.#users.list()), 'latin1'), SECRET_MODE)
+      return undefined
+    } catch (error) {
+      this.#log.error({ err: error, path }, 'the ACL file cannot be written')
+      return CANNOT_SAVE
+    }
+  }
+
+  /** ACL LOAD. */
+  load(): string | undefined {
+    const path = this.#path
+    if (path === '') return NOT_CONFIGURED
+    let text: string
+    try {
+      text = readFileSync(path, 'latin1')
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      const reason = code === 'ENOENT' ? 'No such file or directory' : (code ?? 'unreadable')
+      return `Error loading ACLs, opening file '${path}': ${reason}`
+    }
+    const result = parseAclFile(this.#catalog, text, path, this.#users.ruleOptions)
+    if ('error' in result) return result.error
+    this.#users.replaceAll(result.users)
+    return undefined
+  }
+
+  /** Saves if `acl-autosave` asks for it. */
+  autosave(): string | undefined {
+    return this.#path !== '' && this.#settings.boolean('acl-autosave') ? this.save() : undefined
+  }
+}
 
 /** Ends the errors of {@link parseAclFile}. */
 const NOTHING_CHANGED =

@@ -1,3 +1,5 @@
+import type { Config } from '../config/store.ts'
+
 /** The reason of a refusal. */
 type AclLogReason = 'auth' | 'command' | 'key' | 'channel'
 
@@ -37,27 +39,17 @@ const KEPT_BYTES = 1024
 /**
  * The ACL LOG: refusals, newest first; equal events of the last minute are folded into one entry.
  *
- * It holds at most {@link AclLog.maxLength} entries with at most 1024 bytes of each name.
+ * It holds at most `acllog-max-len` entries with at most 1024 bytes of each name.
  */
 export class AclLog {
+  readonly #config: Config
   #entries: AclLogEntry[] = []
-  #maxLength: number
   #nextEntryId = 0
   readonly #denied: Record<AclLogReason, number> = { auth: 0, command: 0, key: 0, channel: 0 }
 
-  /** @param maxLength The directive `acllog-max-len`; 0 logs nothing. */
-  constructor(maxLength = 128) {
-    this.#maxLength = maxLength
-  }
-
-  get maxLength(): number {
-    return this.#maxLength
-  }
-
-  /** Drops the oldest entries beyond the new length. */
-  set maxLength(maxLength: number) {
-    this.#maxLength = maxLength
-    this.#entries.length = Math.min(this.#entries.length, maxLength)
+  constructor(config: Config) {
+    this.#config = config
+    config.onChange(['acllog-max-len'], () => this.#trim())
   }
 
   /** Refusals since the start, logged or not: INFO's `acl_access_denied_auth`, `_cmd`, `_key`, `_channel`. */
@@ -68,7 +60,7 @@ export class AclLog {
   /** @param nowMs Wall clock, milliseconds since 1970. */
   add(event: AclLogEvent, nowMs: number): void {
     this.#denied[event.reason] += 1
-    if (this.#maxLength === 0) return
+    if (this.#config.integer('acllog-max-len') === 0) return
 
     const object = event.object.slice(0, KEPT_BYTES)
     const username = event.username.slice(0, KEPT_BYTES)
@@ -104,7 +96,7 @@ export class AclLog {
       updatedMs: nowMs,
     })
     this.#nextEntryId += 1
-    if (this.#entries.length > this.#maxLength) this.#entries.length = this.#maxLength
+    this.#trim()
   }
 
   /** The newest entries first. A negative count is 0. */
@@ -115,5 +107,10 @@ export class AclLog {
   /** ACL LOG RESET. Entry ids go on from where they were. */
   reset(): void {
     this.#entries = []
+  }
+
+  #trim(): void {
+    const most = this.#config.integer('acllog-max-len')
+    if (this.#entries.length > most) this.#entries.length = most
   }
 }

@@ -1,3 +1,4 @@
+import type { Settings } from '../config/settings.ts'
 import type { CommandCatalog } from './catalog.ts'
 import { describeUser } from './describe.ts'
 import { isTokenUserName, isValidUserName, type User } from './user.ts'
@@ -9,7 +10,6 @@ import {
   newUser,
   setUserErrorText,
   unrestrictedUser,
-  type PubsubDefault,
   type RuleOptions,
 } from './rules.ts'
 
@@ -35,24 +35,32 @@ type SetUserResult =
  * {@link UserTable.onChange}.
  */
 export class UserTable {
-  /** The directive `acl-pubsub-default`: read when a user or selector is made or reset, without effect on others. */
-  pubsubDefault: PubsubDefault
   readonly #catalog: CommandCatalog
-  readonly #options: Omit<RuleOptions, 'pubsubDefault'>
+  readonly #settings: Settings
+  readonly #checkRolePattern: RuleOptions['checkRolePattern']
   #users: Map<string, User>
   readonly #listeners = new Set<ChangeListener>()
 
-  constructor(catalog: CommandCatalog, options: RuleOptions) {
-    const { pubsubDefault, ...others } = options
-    this.pubsubDefault = pubsubDefault
+  /** @param checkRolePattern See {@link RuleOptions.checkRolePattern}. */
+  constructor(
+    catalog: CommandCatalog,
+    settings: Settings,
+    checkRolePattern?: RuleOptions['checkRolePattern'],
+  ) {
     this.#catalog = catalog
-    this.#options = others
+    this.#settings = settings
+    this.#checkRolePattern = checkRolePattern
     this.#users = new Map([['default', defaultUser(catalog)]])
   }
 
   /** The settings under which rules are applied now; for reading an ACL file. */
   get ruleOptions(): RuleOptions {
-    return { ...this.#options, pubsubDefault: this.pubsubDefault }
+    const checkRolePattern = this.#checkRolePattern
+    return {
+      pubsubDefault: this.#settings.choice('acl-pubsub-default'),
+      databases: this.#settings.integer('databases'),
+      ...(checkRolePattern ? { checkRolePattern } : {}),
+    }
   }
 
   /** The user of new connections. */
@@ -164,7 +172,7 @@ export class UserTable {
   #fresh(name: string): User {
     return isTokenUserName(name)
       ? unrestrictedUser(this.#catalog, name)
-      : newUser(this.#catalog, name, this)
+      : newUser(this.#catalog, name, this.ruleOptions)
   }
 
   #tell(changes: readonly UserChange[]): void {

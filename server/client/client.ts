@@ -1,11 +1,13 @@
 import type { Identity } from '../acl/authorize.ts'
 import type { Timer } from '../clock.ts'
+import type { BufferClass } from '../config/values.ts'
 import type { Transaction } from '../command/transaction.ts'
 import type { Overlay, Subscriber } from '../pubsub/subscriber.ts'
 import { Subscriptions } from '../pubsub/subscriptions.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { CLOSES, type CloseCause } from './close.ts'
-import { OutputLimiter, type ClientLimits, type LimitClass } from './limits.ts'
+import { OutputLimiter } from '../delivery/output-limits.ts'
+import type { ClientLimits } from './limits.ts'
 import type { Flusher } from '../delivery/flusher.ts'
 import { Output } from '../delivery/output.ts'
 import type { Sink } from '../delivery/sink.ts'
@@ -134,7 +136,7 @@ export class Client implements Subscriber {
   }
 
   /** The class of `client-output-buffer-limit` that holds now. */
-  get limitClass(): LimitClass {
+  get limitClass(): BufferClass {
     if (this.isWebSocket) return 'websocket'
     return this.subscriptions.any ? 'pubsub' : 'normal'
   }

@@ -1,6 +1,18 @@
 import { hexEscape } from '../../shared/words.ts'
+import type { Settings } from '../config/settings.ts'
 import type { Client } from './client.ts'
 import { clientMemory } from './memory.ts'
+
+/**
+ * A client for the log: its line of CLIENT LIST, or no more than its id and address under `hide-user-data-from-log`.
+ *
+ * @param nowMs Monotonic milliseconds.
+ */
+export function clientForLog(client: Client, settings: Settings, nowMs: number): string {
+  return settings.boolean('hide-user-data-from-log')
+    ? `id=${client.id} addr=${client.origin.address}`
+    : describeClient(client, nowMs)
+}
 
 /**
  * One line of CLIENT LIST without its line end: Redis 8.0's fields in its order, and for a token session ours behind

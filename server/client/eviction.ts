@@ -1,21 +1,92 @@
+import type { Timer } from '../clock.ts'
+import type { Services } from '../command/context.ts'
 import type { Client } from './client.ts'
-import type { ClientTable } from './clients.ts'
 import { CLOSES } from './close.ts'
-import { MemoryLedger } from './memory-ledger.ts'
-import type { Clock, Timer } from '../clock.ts'
+import { clientForLog } from './describe.ts'
+import { clientMemory } from './memory.ts'
 
-/** What eviction needs of its surroundings. */
-export interface ClientEvictionParts {
-  /** `maxmemory-clients` in bytes; 0 is off. */
-  readonly limitBytes: () => number
-  readonly clients: ClientTable
-  readonly clock: Clock
-  /** Called before a client is closed. */
-  readonly onEvict: (client: Client) => void
+/** Clients below this size are one class; above it each class is twice the one before. */
+const SMALLEST_CLASS_BYTES = 32_768
+
+/** Bytes of the largest class and beyond: 2^(15 + 18), 8 GiB. */
+const CLASSES = 19
+
+interface Account {
+  bytes: number
+  /** Index into the classes; undefined for a client that may not be evicted. */
+  size: number | undefined
 }
 
-/** How often all clients are measured, in ms: for what grows without anything being sent, as unfinished input. */
+/**
+ * Memory that clients hold together, and the biggest of them (`maxmemory-clients`).
+ *
+ * A client is looked at when something was sent to it, and all of them now and then; a look costs the same however
+ * many there are. Clients are kept by powers of two, so that the biggest is found without sorting.
+ */
+export class MemoryLedger {
+  readonly #accounts = new Map<Client, Account>()
+  readonly #classes: Set<Client>[] = Array.from({ length: CLASSES }, () => new Set())
+  #total = 0
+
+  /** Bytes of all clients as of the last look at each. */
+  get total(): number {
+    return this.#total
+  }
+
+  /** Measures a client. */
+  note(client: Client): void {
+    if (client.closed) return
+    const bytes = clientMemory(client)
+    const size = client.noEvict ? undefined : classOf(bytes)
+    const account = this.#accounts.get(client)
+    if (!account) {
+      this.#accounts.set(client, { bytes, size })
+      this.#total += bytes
+      if (size !== undefined) this.#classes[size]?.add(client)
+      return
+    }
+    this.#total += bytes - account.bytes
+    account.bytes = bytes
+    if (account.size === size) return
+    if (account.size !== undefined) this.#classes[account.size]?.delete(client)
+    if (size !== undefined) this.#classes[size]?.add(client)
+    account.size = size
+  }
+
+  /** Forgets a client that is gone. */
+  forget(client: Client): void {
+    const account = this.#accounts.get(client)
+    if (!account) return
+    this.#total -= account.bytes
+    if (account.size !== undefined) this.#classes[account.size]?.delete(client)
+    this.#accounts.delete(client)
+  }
+
+  /** Forgets all clients. */
+  clear(): void {
+    this.#accounts.clear()
+    for (const clients of this.#classes) clients.clear()
+    this.#total = 0
+  }
+
+  /** A client of the largest size class; undefined where none may be evicted. */
+  biggest(): Client | undefined {
+    for (let size = CLASSES - 1; size >= 0; size--) {
+      for (const client of this.#classes[size] as Set<Client>) return client
+    }
+    return undefined
+  }
+}
+
+function classOf(bytes: number): number {
+  if (bytes <= SMALLEST_CLASS_BYTES) return 0
+  return Math.min(CLASSES - 1, Math.ceil(Math.log2(bytes / SMALLEST_CLASS_BYTES)))
+}
+
+/** Time between two measurements of all clients, in ms: unfinished input grows without anything being sent. */
 const LOOK_MS = 1_000
+
+type EvictingServer = Pick<Services, 'clients' | 'clock' | 'config' | 'counters' | 'log'>
 
 /**
  * Closes the biggest clients while all of them together hold as much memory as `maxmemory-clients` allows, or more.
@@ -24,30 +95,24 @@ const LOOK_MS = 1_000
  * Each client is measured after it was written to, and all of them once a second: nobody is visited per message.
  */
 export class ClientEviction {
-  readonly #parts: ClientEvictionParts
+  readonly #server: EvictingServer
   readonly #ledger = new MemoryLedger()
   #limitBytes = 0
   #timer: Timer | undefined
 
-  constructor(parts: ClientEvictionParts) {
-    this.#parts = parts
-    parts.clients.onClosed((client) => this.#ledger.forget(client))
+  constructor(server: EvictingServer) {
+    this.#server = server
+    server.clients.onClosed((client) => this.#ledger.forget(client))
+    server.config.onChange(['maxmemory-clients', 'maxmemory'], () => this.#limitChanged())
   }
 
   start(): void {
-    this.applyLimit()
-    this.#timer = this.#parts.clock.every(LOOK_MS, () => this.#look())
+    this.#limitChanged()
+    this.#timer = this.#server.clock.every(LOOK_MS, () => this.#look())
   }
 
   stop(): void {
     this.#timer?.cancel()
-  }
-
-  /** Reads the limit again: it has changed. */
-  applyLimit(): void {
-    this.#limitBytes = this.#parts.limitBytes()
-    if (this.#limitBytes === 0) this.#ledger.clear()
-    else this.#look()
   }
 
   /** Measures a client that has just been written to. */
@@ -57,17 +122,25 @@ export class ClientEviction {
     if (this.#ledger.total >= this.#limitBytes) this.#evict()
   }
 
+  #limitChanged(): void {
+    this.#limitBytes = this.#server.config.memoryOrPercent('maxmemory-clients')
+    if (this.#limitBytes === 0) this.#ledger.clear()
+    else this.#look()
+  }
+
   #look(): void {
     if (this.#limitBytes === 0) return
-    for (const client of this.#parts.clients.all()) this.#ledger.note(client)
+    for (const client of this.#server.clients.all()) this.#ledger.note(client)
     this.#evict()
   }
 
   #evict(): void {
+    const { clock, config, counters, log } = this.#server
     while (this.#ledger.total >= this.#limitBytes) {
       const victim = this.#ledger.biggest()
       if (!victim) return
-      this.#parts.onEvict(victim)
+      counters.evictedClients++
+      log.info({ client: clientForLog(victim, config, clock.monotonicMs()) }, 'evicting client')
       victim.close(CLOSES.evicted)
     }
   }

@@ -1,20 +1,11 @@
-/** One class of `client-output-buffer-limit`; 0 switches a bound off. */
-export interface OutputLimit {
-  /** At this many waiting bytes the client is closed at once. */
-  readonly hardBytes: number
-  /** Above this many for longer than `softSeconds` it is closed too. */
-  readonly softBytes: number
-  readonly softSeconds: number
-}
+import type { Settings } from '../config/settings.ts'
+import type { RequestLimits } from '../resp/request-parser.ts'
 
-/** Classes of output limits. `replica` is kept for CONFIG GET; nobody belongs to it. */
-export type LimitClass = 'normal' | 'replica' | 'pubsub' | 'websocket'
-
-/** What clients of one transport may do; read at each use, so that CONFIG SET holds at once. */
+/** Limits on the subscriptions of one transport's clients. Infinity is no limit. */
 export interface ClientLimits {
   /** None of the limits on subscriptions below is set. */
   readonly unlimited: boolean
-  /** Channels and shard channels of one client; Infinity over TCP. */
+  /** Channels and shard channels of one client. */
   readonly maxSubscriptions: number
   readonly maxPatterns: number
   /** Bytes of a channel's name. */
@@ -26,45 +17,74 @@ export interface ClientLimits {
   readonly maxMessageBytes: number
 }
 
-/** The limits of TCP clients: Redis has none but those of its parser. */
-export const NO_CLIENT_LIMITS: ClientLimits = {
-  unlimited: true,
-  maxSubscriptions: Number.POSITIVE_INFINITY,
-  maxPatterns: Number.POSITIVE_INFINITY,
-  maxChannelBytes: Number.POSITIVE_INFINITY,
-  maxPatternBytes: Number.POSITIVE_INFINITY,
-  maxNamesPerCommand: Number.POSITIVE_INFINITY,
-  maxMessageBytes: Number.POSITIVE_INFINITY,
+/** Limits on what a connection asks for. */
+export interface ConnectionLimits {
+  /** `client-query-buffer-limit`. */
+  readonly queryBufferBytes: number
+  /** Of a WebSocket; 0 is no limit. */
+  readonly commandsPerSecond: number
+  readonly publishesPerSecond: number
 }
 
-/**
- * Whether a client has to be closed for what it does not read (redis.conf, `client-output-buffer-limit`). The soft
- * clock starts when the soft bound is passed and is forgotten as soon as the client is below it again.
- */
-export class OutputLimiter {
-  #overSoftSinceMs: number | undefined
+/** Limits of connections and clients by transport: one object for each, which changes with the settings. */
+export interface TransportLimits {
+  /** Limits that hold whatever the transport is. */
+  readonly connections: ConnectionLimits
+  readonly tcpRequests: RequestLimits
+  readonly webSocketRequests: RequestLimits
+  readonly tcpClients: ClientLimits
+  readonly webSocketClients: ClientLimits
+}
 
-  /** Whether the soft bound is passed and its clock runs. */
-  get isCounting(): boolean {
-    return this.#overSoftSinceMs !== undefined
-  }
+/** No browser needs longer names, or more of them at once. */
+const WEBSOCKET_CHANNEL_BYTES = 256
+const WEBSOCKET_NAMES_PER_COMMAND = 64
 
-  /** Forgets the soft clock: nothing waits any more. */
-  reset(): void {
-    this.#overSoftSinceMs = undefined
-  }
+/** Redis' bound on the arguments of one command. */
+const MOST_ARGUMENTS = 2_147_483_647
 
-  /**
-   * @param heldBytes What waits now.
-   * @param nowMs Of a clock that never goes back.
-   */
-  exceeded(limit: OutputLimit, heldBytes: number, nowMs: number): 'hard' | 'soft' | undefined {
-    if (limit.hardBytes > 0 && heldBytes >= limit.hardBytes) return 'hard'
-    if (limit.softBytes === 0 || heldBytes < limit.softBytes) {
-      this.#overSoftSinceMs = undefined
-      return undefined
-    }
-    this.#overSoftSinceMs ??= nowMs
-    return nowMs - this.#overSoftSinceMs > limit.softSeconds * 1000 ? 'soft' : undefined
+/** The limits of each transport, kept up to date by {@link Settings.cached}. */
+export function transportLimits(settings: Settings): TransportLimits {
+  return {
+    connections: settings.cached((now) => ({
+      queryBufferBytes: now.memory('client-query-buffer-limit'),
+      commandsPerSecond: now.integer('ws-command-rate'),
+      publishesPerSecond: now.integer('ws-publish-rate'),
+    })),
+    tcpRequests: settings.cached((now) => ({
+      maxBulkBytes: now.memory('proto-max-bulk-len'),
+      maxArguments: MOST_ARGUMENTS,
+      maxCommandBytes: Number.POSITIVE_INFINITY,
+    })),
+    webSocketRequests: settings.cached((now) => ({
+      maxBulkBytes: now.memory('proto-max-bulk-len'),
+      maxArguments: now.integer('ws-max-arguments'),
+      maxCommandBytes: now.memory('ws-max-payload'),
+    })),
+    tcpClients: settings.cached((now) => {
+      const limits = {
+        maxSubscriptions: orNone(now.integer('tcp-max-subscriptions')),
+        maxPatterns: orNone(now.integer('tcp-max-patterns')),
+        maxChannelBytes: orNone(now.memory('tcp-max-channel-length')),
+        maxPatternBytes: orNone(now.memory('tcp-max-pattern-length')),
+        maxNamesPerCommand: Number.POSITIVE_INFINITY,
+        maxMessageBytes: Number.POSITIVE_INFINITY,
+      }
+      return { ...limits, unlimited: Object.values(limits).every((limit) => limit === Infinity) }
+    }),
+    webSocketClients: settings.cached((now) => ({
+      maxSubscriptions: orNone(now.integer('ws-max-subscriptions')),
+      maxPatterns: orNone(now.integer('ws-max-patterns')),
+      maxChannelBytes: WEBSOCKET_CHANNEL_BYTES,
+      maxPatternBytes: orNone(now.memory('ws-max-pattern-length')),
+      maxNamesPerCommand: WEBSOCKET_NAMES_PER_COMMAND,
+      maxMessageBytes: orNone(now.memory('ws-max-message-out')),
+      unlimited: false,
+    })),
   }
+}
+
+/** A limit of the directives, in which 0 stands for none. */
+export function orNone(limit: number): number {
+  return limit === 0 ? Number.POSITIVE_INFINITY : limit
 }

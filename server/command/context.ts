@@ -1,3 +1,4 @@
+import type { AclFile } from '../acl/file.ts'
 import type { AclLog } from '../acl/log.ts'
 import type { UserTable } from '../acl/users.ts'
 import type { Client } from '../client/client.ts'
@@ -5,6 +6,7 @@ import type { ClientTable } from '../client/clients.ts'
 import type { Login } from '../client/login.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/store.ts'
+import type { Logger } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
@@ -32,14 +34,6 @@ export interface CommandContext {
   repliedByPush: boolean
   /** Executes one command of a transaction. */
   readonly runQueued: (command: Command, request: Request) => void
-}
-
-/** The ACL file, as commands see it. All answer with the error's text without its code, if any. */
-export interface AclFileAccess {
-  save(): string | undefined
-  load(): string | undefined
-  /** Saves if `acl-autosave` asks for it. */
-  autosave(): string | undefined
 }
 
 /** One section of INFO: lines of `name:value`. */
@@ -76,6 +70,7 @@ export interface MemoryFacts {
 /** Everything a command may need; parts are handed in by the composition root. */
 export interface Services {
   readonly clock: Clock
+  readonly log: Logger
   readonly table: CommandTable
   readonly clients: ClientTable
   readonly registry: Registry
@@ -96,7 +91,7 @@ export interface Services {
   /** Undefined unless `cluster-enabled` is set. */
   readonly cluster: ClusterView | undefined
   readonly config: Config
-  readonly aclFile: AclFileAccess
+  readonly aclFile: AclFile
   readonly facts: ProcessFacts
   /** Ends the server in good order (SHUTDOWN). */
   readonly shutdown: () => void

@@ -18,7 +18,7 @@ export type Validator = (candidate: Settings) => string | undefined
 export type Applier = (
   settings: Settings,
   changed: ReadonlySet<DirectiveName>,
-) => string | undefined
+) => string | undefined | void
 
 /** Does what follows from a change that is final; it cannot refuse any more. */
 export type Follower = (settings: Settings, changed: ReadonlySet<DirectiveName>) => void

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isLoopback } from '../addresses.ts'
 import { issuersOf } from './issuers.ts'
 import type { Settings } from './settings.ts'
 import type { Config } from './store.ts'
@@ -50,15 +50,8 @@ export function addValidators(config: Config): void {
   })
 }
 
-/** Whether browsers beyond this machine can reach the public listener. */
+/** Reports whether browsers beyond this machine can reach the public listener. */
 function servesTheWorld(settings: Settings): boolean {
   if (settings.integer('http-port') === 0) return false
   return settings.list('http-bind').some((address) => !isLoopback(address.replace(/^-/, '')))
-}
-
-/** Whether an address to listen on is this machine's own. */
-export function isLoopback(address: string): boolean {
-  const plain = address.replace(/^::ffff:/i, '')
-  if (plain === 'localhost' || plain === '::1') return true
-  return isIP(plain) === 4 && plain.startsWith('127.')
 }

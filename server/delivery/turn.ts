@@ -15,8 +15,6 @@ export interface Sharing {
 
 /** What is open until all subscribers have been written. */
 export class Turn {
-  /** Payloads up to this size are taken by every subscriber there is. */
-  smallestMaxMessageBytes = Number.POSITIVE_INFINITY
   readonly arenas: Arenas
   /** Of all messages of this turn, each counted once. */
   bytes = 0

@@ -1,5 +1,5 @@
-import { BlockList, isIP } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
+import { trustOf } from '../addresses.ts'
 import type { Core } from '../core.ts'
 
 /** Limits of what an HTTP peer may send, and how long it may take (R03, R05). */
@@ -54,17 +54,4 @@ export function createHttpServer(core: Core, tls: HttpTls | undefined): FastifyI
     return reply.code(status).send({ error: status >= 500 ? 'internal error' : 'bad request' })
   })
   return app
-}
-
-/** Whether an address is one of the proxies whose X-Forwarded headers count. */
-function trustOf(proxies: readonly string[]): ((address: string) => boolean) | false {
-  if (proxies.length === 0) return false
-  const list = new BlockList()
-  for (const proxy of proxies) {
-    const [address = '', bits] = proxy.split('/', 2)
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }

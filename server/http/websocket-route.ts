@@ -3,10 +3,11 @@ import fastifyWebsocket from '@fastify/websocket'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { RESP3_SUBPROTOCOL } from '../../shared/subprotocol.ts'
+import { hostAndPort } from '../addresses.ts'
 import type { Core } from '../core.ts'
 import { shown } from '../log.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import { hostAndPort, localAddressOf } from '../transport/tcp.ts'
+import { localAddressOf } from '../transport/tcp.ts'
 import {
   ServedWebSocket,
   serveWebSocket,
@@ -170,7 +171,7 @@ function refusalOf(
   if (config.text('ws-token-cookie') !== '' && origin === undefined && hasCookie(request, core)) {
     return { status: 403, error: 'a cookie counts only with an Origin' }
   }
-  const reason = admission.refusal('ws', request.ip)
+  const reason = admission.admit({ transport: 'websocket', ip: request.ip })
   if (reason === undefined) return undefined
   return {
     status: reason === 'address' ? 429 : 503,
@@ -226,6 +227,6 @@ function accept(
     sink,
     tokenOf(request, core, true),
   )
-  core.admission.joined(connection.client, 'ws', request.ip)
+  core.admission.joined(connection.client, request.ip)
   serveWebSocket(webSocket, connection, host)
 }

@@ -16,7 +16,9 @@ import type { Sharing, Turn } from '../delivery/turn.ts'
 /** How messages are put together; shared by the whole registry and changed at run time. */
 export interface DeliveryOptions {
   /** Payloads of at least so many bytes are referenced, not copied: `min-string-size-avoid-copy-reply`. */
-  shareBytes: number
+  readonly shareBytes: number
+  /** Payloads up to this size are taken by every subscriber: none has a smaller {@link Subscriber.maxMessageBytes}. */
+  readonly maxMessageBytes: number
   /** Told how many subscribers were not given a message for its size: see {@link Subscriber.maxMessageBytes}. */
   readonly onTooLarge?: (payloadBytes: number, subscribers: number) => void
 }
@@ -133,7 +135,7 @@ export abstract class Entry {
   ): number {
     const prefix = group.prefix(protocol, this.kind, this.name)
     const channel = this.kind === 'pmessage' ? key : undefined
-    if (payload.length > turn.smallestMaxMessageBytes) {
+    if (payload.length > options.maxMessageBytes) {
       const apart = new Segment(this.kind, this.name)
       apart.append(prefix, channel, payload, options.shareBytes)
       turn.bytes += apart.length

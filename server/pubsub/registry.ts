@@ -82,7 +82,6 @@ export class Registry {
     // All subscribers of a name share its string.
     if (!subscriber.subscriptions.add(space, known?.name ?? name, owner)) return false
     if (!before) this.#subscribers++
-    this.limitMessages(subscriber.maxMessageBytes)
     const entry = known ?? this.#create(space, name)
     entry.add(subscriber)
     return true
@@ -179,11 +178,6 @@ export class Registry {
       }
     }
     return receivers
-  }
-
-  /** Tells that some subscribers now take payloads of at most so many bytes, also those who are there already. */
-  limitMessages(bytes: number): void {
-    if (bytes < this.#turn.smallestMaxMessageBytes) this.#turn.smallestMaxMessageBytes = bytes
   }
 
   #table(space: PublishSpace): Map<string, Entry> {

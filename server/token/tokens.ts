@@ -1,13 +1,8 @@
-import type { UserTable } from '../acl/users.ts'
-import type { ClientTable } from '../client/clients.ts'
-import type { Clock } from '../clock.ts'
-import type { CommandTable } from '../command/table.ts'
-import type { Config } from '../config/store.ts'
-import { shown, type Logger } from '../log.ts'
-import type { Registry } from '../pubsub/registry.ts'
+import type { Services } from '../command/context.ts'
+import { shown } from '../log.ts'
 import type { AuditLog } from './revoke/audit.ts'
 import { TokenAuthenticator } from './session/authenticator.ts'
-import { CACHE_TIMES, type CacheTimes } from './verify/jwks-cache.ts'
+import { CACHE_TIMES } from './verify/jwks-cache.ts'
 import { TokenExplainer } from './explain/explain.ts'
 import type { Fetch } from './verify/key-fetch.ts'
 import { TokenSessions } from './session/sessions.ts'
@@ -15,26 +10,22 @@ import { reloadIssuers } from './verify/issuer-reload.ts'
 import { configuredIssuers } from './verify/configured-issuers.ts'
 import { createRevocations } from './revoke/files.ts'
 
-/** What the token part is built with. */
-export interface TokenParts {
-  readonly config: Config
-  readonly clock: Clock
-  readonly log: Logger
-  readonly fetch: Fetch
-  /** 0 to 1. */
-  readonly random: () => number
-  readonly table: CommandTable
-  readonly users: UserTable
-  readonly clients: ClientTable
-  readonly registry: Registry
-}
+/** The parts of the core that tokens work with. */
+type TokenHost = Pick<
+  Services,
+  'clients' | 'clock' | 'config' | 'log' | 'registry' | 'table' | 'users'
+>
 
 /**
  * Builds what logs tokens in and keeps their sessions.
  *
  * @throws RespcastError `ERR_CONFIG`: an issuer cannot be used as it is configured.
  */
-export function createTokens(parts: TokenParts): {
+export function createTokens(
+  server: TokenHost,
+  fetch: Fetch,
+  random: () => number,
+): {
   authenticator: TokenAuthenticator
   sessions: TokenSessions
   explainer: TokenExplainer
@@ -47,17 +38,22 @@ export function createTokens(parts: TokenParts): {
    */
   open: (readOnly: boolean) => Promise<void>
 } {
-  const { config, clock, log, users, clients, registry } = parts
-  const { catalog } = parts.table
+  const { config, clock, log, users, clients, registry } = server
+  const { catalog } = server.table
   const authenticator = new TokenAuthenticator({
     issuers: configuredIssuers(config),
     clock,
-    fetch: parts.fetch,
+    fetch,
     catalog,
     findUser: (name) => users.get(name),
-    pubsubDefault: () => users.pubsubDefault,
+    pubsubDefault: () => config.choice('acl-pubsub-default'),
     separators: config.text('placeholder-separators'),
-    cacheTimes: cacheTimes(config),
+    cacheTimes: config.cached((now) => ({
+      longestBackoffMs: CACHE_TIMES.longestBackoffMs,
+      coolDownMs: now.seconds('jwt-jwks-cooldown') * 1000,
+      refreshMs: now.seconds('jwt-jwks-refresh') * 1000,
+      staleMs: now.seconds('jwt-jwks-max-stale') * 1000,
+    })),
     events: {
       keysFailed: (issuer, detail) => {
         log.warn({ issuer: shown(issuer.iss), detail }, 'the keys of an issuer cannot be loaded')
@@ -70,7 +66,7 @@ export function createTokens(parts: TokenParts): {
     config,
     clock,
     log,
-    random: parts.random,
+    random,
     catalog,
     authenticator,
     clients,
@@ -88,20 +84,4 @@ export function createTokens(parts: TokenParts): {
   const open = (readOnly: boolean): Promise<void> =>
     revocations.open(authenticator.enabled && !readOnly)
   return { authenticator, sessions, explainer, audit: revocations.audit, open }
-}
-
-/** The times of key sets; read at each use, so that they change with the configuration. */
-function cacheTimes(config: Config): CacheTimes {
-  return {
-    longestBackoffMs: CACHE_TIMES.longestBackoffMs,
-    get coolDownMs() {
-      return config.seconds('jwt-jwks-cooldown') * 1000
-    },
-    get refreshMs() {
-      return config.seconds('jwt-jwks-refresh') * 1000
-    },
-    get staleMs() {
-      return config.seconds('jwt-jwks-max-stale') * 1000
-    },
-  }
 }

@@ -1,32 +1,27 @@
 import type { Client } from '../client/client.ts'
 import { CLOSES, closeWith } from '../client/close.ts'
-import type { Flusher } from '../delivery/flusher.ts'
+import type { TransportLimits } from '../client/limits.ts'
+import type { Login } from '../client/login.ts'
 import type { Clock } from '../clock.ts'
-import type { Dispatcher } from '../command/dispatch.ts'
 import type { Counters } from '../command/counters.ts'
+import type { Dispatcher } from '../command/dispatch.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Flusher } from '../delivery/flusher.ts'
+import { shown, type Logger } from '../log.ts'
 import { ProtocolError } from '../resp/protocol-error.ts'
 import { RequestParser, type RequestLimits } from '../resp/request-parser.ts'
 import { RateLimiter } from './rates.ts'
 
-/** What connections of one kind share. */
+/** The parts of the core that all connections work with. */
 export interface ConnectionHost {
-  readonly dispatcher: Dispatcher
-  readonly counters: Counters
-  /** Whether a client that has not logged in is under the limits of section 1.3 (redis-semantics). */
-  readonly mustLogIn: (client: Client) => boolean
-  /** `client-query-buffer-limit` in bytes. */
-  readonly queryBufferBytes: () => number
   readonly clock: Clock
-  /** `ws-command-rate` and `ws-publish-rate`; 0 is no limit. */
-  readonly rates: {
-    readonly commandsPerSecond: () => number
-    readonly publishesPerSecond: () => number
-  }
+  readonly config: Settings
+  readonly counters: Counters
+  readonly dispatcher: Dispatcher
   readonly flusher: Pick<Flusher, 'hold' | 'answer'>
-  /** A command threw, which none may. */
-  readonly onFailure: (client: Client, error: unknown) => void
-  /** Something went wrong that a peer should know nothing about. */
-  readonly onProtocolError: (client: Client, error: ProtocolError) => void
+  readonly limits: TransportLimits
+  readonly log: Logger
+  readonly login: Login
 }
 
 /** Bytes that a client may have waiting here before it has logged in (Redis 7.4: 1 MB). */
@@ -135,10 +130,10 @@ export class Connection {
 
   #process(): void {
     const { client } = this
-    const { dispatcher, mustLogIn } = this.#host
+    const { dispatcher, login } = this.#host
     const parser = this.#parser
     while (!client.closed) {
-      parser.unauthenticated = !client.authenticated && mustLogIn(client)
+      parser.unauthenticated = !client.authenticated && login.isRequired(client)
       let found: boolean
       try {
         found = parser.next()
@@ -166,15 +161,16 @@ export class Connection {
   /** Holds a WebSocket back that is faster than its rates; one that does not slow down is closed. */
   #isThrottled(): boolean {
     const { client } = this
-    const { clock, rates } = this.#host
-    if (rates.commandsPerSecond() === 0 && rates.publishesPerSecond() === 0) return false
+    const { clock, limits } = this.#host
+    const { commandsPerSecond, publishesPerSecond } = limits.connections
+    if (commandsPerSecond === 0 && publishesPerSecond === 0) return false
     const nowMs = clock.monotonicMs()
-    this.#commandRate ??= new RateLimiter(rates.commandsPerSecond, nowMs)
-    this.#publishRate ??= new RateLimiter(rates.publishesPerSecond, nowMs)
+    this.#commandRate ??= new RateLimiter(commandsPerSecond, nowMs)
+    this.#publishRate ??= new RateLimiter(publishesPerSecond, nowMs)
     const publishes = client.lastCommand === 'publish' || client.lastCommand === 'spublish'
     const waitMs = Math.max(
-      this.#commandRate.take(nowMs),
-      publishes ? this.#publishRate.take(nowMs) : 0,
+      this.#commandRate.take(commandsPerSecond, nowMs),
+      publishes ? this.#publishRate.take(publishesPerSecond, nowMs) : 0,
     )
     if (waitMs === 0) {
       this.#throttledSinceMs = undefined
@@ -222,7 +218,7 @@ export class Connection {
     client.queryBytes = pending
     const limit = this.#parser.unauthenticated
       ? UNAUTHENTICATED_QUERY_BYTES
-      : this.#host.queryBufferBytes()
+      : this.#host.limits.connections.queryBufferBytes
     // What waits for EXEC counts as in Redis.
     const held = pending + (client.transaction?.bytes ?? 0)
     const most = client.isWebSocket
@@ -235,7 +231,8 @@ export class Connection {
 
   /** A fault of ours: it costs the client that met it its connection, and nobody else theirs. */
   #failed(error: unknown): void {
-    this.#host.onFailure(this.client, error)
+    const { id, lastCommand: command } = this.client
+    this.#host.log.error({ err: error, id, command }, 'a command failed')
     this.client.close(CLOSES.serverError)
     this.client.output.terminate()
   }
@@ -243,7 +240,9 @@ export class Connection {
   #fail(error: unknown): void {
     const { client } = this
     if (!(error instanceof ProtocolError)) throw error
-    this.#host.onProtocolError(client, error)
+    const { config, log } = this.#host
+    const reason = shown(error.message, config.boolean('hide-user-data-from-log'))
+    log.debug({ id: client.id, address: client.origin.address, reason }, 'protocol error')
     if (error.kind === 'cross-protocol') {
       client.close(CLOSES.crossProtocol)
       return

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../clock.ts'
+import type { Settings } from '../config/settings.ts'
 
 /** What is kept alive. There may be very many: what is kept of each is kept in it. */
 export interface Pingable {
@@ -13,14 +14,6 @@ export interface Pingable {
   lastHeardMs(): number
 }
 
-/** Directives, in ms. */
-export interface KeepAliveSettings {
-  /** `ws-ping-interval`; 0 is never. */
-  readonly intervalMs: () => number
-  /** `ws-pong-timeout`. */
-  readonly timeoutMs: () => number
-}
-
 /** How often the peers are looked through, in ms. */
 const LOOK_MS = 1_000
 
@@ -30,13 +23,13 @@ const LOOK_MS = 1_000
  */
 export class KeepAlive {
   readonly #clock: Clock
-  readonly #settings: KeepAliveSettings
+  readonly #settings: Settings
   readonly #random: () => number
   readonly #peers = new Set<Pingable>()
   #timer: Timer | undefined
 
   /** @param random 0 to 1. */
-  constructor(clock: Clock, settings: KeepAliveSettings, random: () => number) {
+  constructor(clock: Clock, settings: Settings, random: () => number) {
     this.#clock = clock
     this.#settings = settings
     this.#random = random
@@ -56,17 +49,20 @@ export class KeepAlive {
   }
 
   #nextDueMs(): number {
-    return this.#clock.monotonicMs() + this.#settings.intervalMs() * (0.8 + 0.4 * this.#random())
+    return (
+      this.#clock.monotonicMs() +
+      this.#settings.seconds('ws-ping-interval') * 1000 * (0.8 + 0.4 * this.#random())
+    )
   }
 
   #look(): void {
-    if (this.#settings.intervalMs() === 0) return
+    if (this.#settings.seconds('ws-ping-interval') === 0) return
     const nowMs = this.#clock.monotonicMs()
     for (const peer of this.#peers) {
       if (peer.dueMs > nowMs) continue
       if (peer.pingedMs === 0) {
         peer.pingedMs = nowMs
-        peer.dueMs = nowMs + this.#settings.timeoutMs()
+        peer.dueMs = nowMs + this.#settings.seconds('ws-pong-timeout') * 1000
         peer.ping()
       } else if (peer.lastHeardMs() >= peer.pingedMs) {
         peer.pingedMs = 0

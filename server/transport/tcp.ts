@@ -1,22 +1,19 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+import { hostAndPort } from '../addresses.ts'
 import type { TransportName } from '../client/client.ts'
+import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
 import type { Admission } from './admission.ts'
-import type { Connection } from './connection.ts'
 import { readAsStream, SharedReadBuffer, SocketSink } from './raw-socket.ts'
-import type { Sink } from '../delivery/sink.ts'
+import type { Reception } from './reception.ts'
 
-/** What a RESP listener needs of the server. */
+/** The parts of the core that RESP listeners work with. */
 export interface TcpHost {
   readonly admission: Admission
-  /** Makes a client of an accepted socket. */
-  readonly connect: (peer: TcpPeer, sink: Sink) => Connection
-  /** The line with which protected mode refuses a peer, if it does. */
-  readonly refusal: (peer: TcpPeer) => string | undefined
-  /** `tcp-keepalive` in seconds; 0 is off. */
-  readonly keepAliveSeconds: () => number
+  readonly config: Settings
+  readonly reception: Reception
 }
 
 /** Where a connection comes from. */
@@ -54,6 +51,12 @@ export interface Listener {
 }
 
 const FULL = '-ERR max number of clients reached\r\n'
+
+const PROTECTED_MODE =
+  '-DENIED Respcast is running in protected mode because protected mode is enabled and no password is set for the ' +
+  'default user. In this mode connections are only accepted from the loopback interface. If you want to connect from ' +
+  'external computers, set a password for the default user (requirepass), or turn it off and define other users, or ' +
+  'disable protected mode with CONFIG SET protected-mode no from this machine.\r\n'
 
 /** RESP's highWaterMark: back-pressure is our own, so this only sizes the runtime's reads. */
 const HIGH_WATER_MARK_BYTES = 65_536
@@ -121,24 +124,19 @@ function acceptSocket(
 ): void {
   accepted.on('error', destroyOnError)
   const peer = peerOf(accepted, endpoint)
-  if (host.admission.refusal('tcp', peer.ip)) {
-    refuse(accepted, FULL)
+  const rejection = host.admission.admit(peer)
+  if (rejection) {
+    refuse(accepted, rejection === 'protected-mode' ? PROTECTED_MODE : FULL)
     return
   }
-  const refusal = host.refusal(peer)
-  if (refusal !== undefined) {
-    host.admission.rejected('protected-mode')
-    refuse(accepted, `-${refusal}\r\n`)
-    return
-  }
-  const keepAlive = host.keepAliveSeconds()
-  if (keepAlive > 0) accepted.setKeepAlive(true, keepAlive * 1000)
+  const keepAliveSeconds = host.config.seconds('tcp-keepalive')
+  if (keepAliveSeconds > 0) accepted.setKeepAlive(true, keepAliveSeconds * 1000)
   const { socket, start } =
     endpoint.kind === 'tls' ? readAsStream(accepted) : reads.readInto(accepted)
   if (socket !== accepted) socket.on('error', destroyOnError)
   const sink = new SocketSink(socket)
-  const connection = host.connect(peer, sink)
-  host.admission.joined(connection.client, 'tcp', peer.ip)
+  const connection = host.reception.connectTcp(peer, sink)
+  host.admission.joined(connection.client, peer.ip)
   start(connection)
 }
 
@@ -163,11 +161,6 @@ function peerOf(socket: Socket, endpoint: TcpEndpoint): TcpPeer {
     address: hostAndPort(socket.remoteAddress ?? '', socket.remotePort ?? 0),
     localAddress: localAddressOf(socket),
   }
-}
-
-/** `ip:port`, or `[ip]:port` for IPv6. */
-export function hostAndPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 let lastLocal = ''

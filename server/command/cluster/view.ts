@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { SLOT_COUNT } from '../../../shared/key-slot.ts'
+import { splitAddress } from '../../addresses.ts'
 import type { Client } from '../../client/client.ts'
+import type { Settings } from '../../config/settings.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import { writeFields } from '../replies.ts'
 
@@ -22,6 +25,53 @@ export interface ClusterView {
   readonly nodeId: string
   readonly shardId: string
   addressFor(client: Client): NodeAddress
+}
+
+/** Between a node's port and its port on the cluster bus, where nothing else is said. */
+const BUS_PORT_OFFSET = 10_000
+
+const ID_BYTES = 20
+
+/** What stands for a host name that is preferred but not set. */
+const NO_HOSTNAME = '?'
+
+/** The cluster of one node that `cluster-enabled yes` makes of this server; undefined without it. */
+export function clusterView(settings: Settings): ClusterView | undefined {
+  if (!settings.boolean('cluster-enabled')) return undefined
+  return {
+    nodeId: randomBytes(ID_BYTES).toString('hex'),
+    shardId: randomBytes(ID_BYTES).toString('hex'),
+    addressFor: (client) => addressFor(settings, client),
+  }
+}
+
+/** What is announced, else the address that the client itself has reached. */
+function addressFor(settings: Settings, client: Client): NodeAddress {
+  const { transport, localAddress } = client.origin
+  const isTls = transport === 'tls'
+  const reached = transport === 'tcp' || isTls ? splitAddress(localAddress) : undefined
+  const ip = settings.text('cluster-announce-ip') || reached?.ip || '127.0.0.1'
+  const announcedPort = settings.integer(
+    isTls ? 'cluster-announce-tls-port' : 'cluster-announce-port',
+  )
+  const port = announcedPort || reached?.port || settings.integer('port')
+  const hostname = settings.text('cluster-announce-hostname')
+  const busPort =
+    settings.integer('cluster-announce-bus-port') ||
+    settings.integer('cluster-port') ||
+    port + BUS_PORT_OFFSET
+  return { ip, port, isTls, busPort, hostname, endpoint: endpointOf(settings, ip, hostname) }
+}
+
+function endpointOf(settings: Settings, ip: string, hostname: string): string | null {
+  switch (settings.choice('cluster-preferred-endpoint-type')) {
+    case 'ip':
+      return ip
+    case 'hostname':
+      return hostname || NO_HOSTNAME
+    case 'unknown-endpoint':
+      return null
+  }
 }
 
 const LAST_SLOT = SLOT_COUNT - 1

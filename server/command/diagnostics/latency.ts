@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import type { Settings } from '../../config/settings.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { textsFrom } from '../arguments.ts'
@@ -9,16 +10,6 @@ import type { Command } from '../table.ts'
 
 /** Samples kept of one event, as in Redis. */
 const KEPT_SAMPLES = 160
-
-/** Directives of latency monitoring; changed under it at run time. */
-export interface LatencySettings {
-  /** `latency-monitor-threshold` in milliseconds; 0 is off. */
-  thresholdMs: number
-  /** `latency-tracking`: histograms of commands. */
-  tracking: boolean
-  /** `latency-tracking-info-percentiles`, each with its text. */
-  percentiles: readonly string[]
-}
 
 /** The worst latency within one second. */
 interface LatencySample {
@@ -41,12 +32,21 @@ interface LatencyEvent {
  * take the same time whatever their arguments are.
  */
 export class LatencyMonitor {
-  readonly settings: LatencySettings
+  /** Read for each command. */
+  readonly settings: {
+    /** `latency-monitor-threshold`; 0 is off. */
+    readonly thresholdMs: number
+    /** `latency-tracking`: histograms of commands. */
+    readonly tracking: boolean
+  }
   readonly #clock: Clock
   readonly #events = new Map<string, { name: string; samples: LatencySample[]; maxMs: number }>()
 
-  constructor(settings: LatencySettings, clock: Clock) {
-    this.settings = settings
+  constructor(settings: Settings, clock: Clock) {
+    this.settings = settings.cached((now) => ({
+      thresholdMs: now.integer('latency-monitor-threshold'),
+      tracking: now.boolean('latency-tracking'),
+    }))
     this.#clock = clock
   }
 

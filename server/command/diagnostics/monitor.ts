@@ -1,5 +1,6 @@
 import { quoteText } from '../../../shared/words.ts'
 import type { Client } from '../../client/client.ts'
+import type { ClientTable } from '../../client/clients.ts'
 import type { Clock } from '../../clock.ts'
 import type { Request } from '../../resp/request.ts'
 import { ADMIN } from '../container.ts'
@@ -11,8 +12,9 @@ export class MonitorFeed {
   readonly #clock: Clock
   readonly #monitors = new Set<Client>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, clients: ClientTable) {
     this.#clock = clock
+    clients.onClosed((client) => this.delete(client))
   }
 
   get size(): number {

@@ -1,5 +1,6 @@
 import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
+import type { Settings } from '../../config/settings.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
 import { ADMIN, CONTAINER, helpOf } from '../container.ts'
@@ -25,24 +26,21 @@ interface SlowLogEntry {
   readonly clientName: string
 }
 
-/** Directives of the slow log; changed under it at run time. */
-interface SlowLogSettings {
-  /** `slowlog-log-slower-than` in microseconds; negative is off. */
-  slowerThan: number
-  /** `slowlog-max-len`. */
-  maxLength: number
-}
-
 /** Commands that took long, newest first (SLOWLOG). */
 export class SlowLog {
-  readonly #settings: SlowLogSettings
+  readonly #settings: Settings
+  /** Read for each command: microseconds, negative is off. */
+  readonly #bound: { readonly slowerThan: number }
   #entries: SlowLogEntry[] = []
   #nextId = 0
 
   readonly #clock: Clock
 
-  constructor(settings: SlowLogSettings, clock: Clock) {
+  constructor(settings: Settings, clock: Clock) {
     this.#settings = settings
+    this.#bound = settings.cached((now) => ({
+      slowerThan: now.integer('slowlog-log-slower-than'),
+    }))
     this.#clock = clock
   }
 
@@ -52,10 +50,10 @@ export class SlowLog {
 
   /** Records a command that took at least as long as `slowlog-log-slower-than`. */
   note(client: Client, command: Command, request: Request, microseconds: number): void {
-    const { slowerThan } = this.#settings
+    const { slowerThan } = this.#bound
     if (slowerThan < 0 || microseconds < slowerThan) return
     if (command.spec.flags.includes('skip_slowlog')) return
-    const { maxLength } = this.#settings
+    const maxLength = this.#settings.integer('slowlog-max-len')
     if (maxLength > 0) {
       this.#entries.unshift({
         id: this.#nextId++,

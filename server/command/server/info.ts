@@ -15,7 +15,7 @@ function clientsSection(server: Services): Fields {
   return [
     ['connected_clients', clients.size],
     ['cluster_connections', 0],
-    ['maxclients', directive(server, 'maxclients')],
+    ['maxclients', server.config.integer('maxclients')],
     ['client_recent_max_input_buffer', load.recentMaxInput],
     ['client_recent_max_output_buffer', load.recentMaxOutput],
     ['blocked_clients', pause.waiting],
@@ -32,7 +32,7 @@ function clientsSection(server: Services): Fields {
 /** INFO memory. The runtime manages the memory; what only an allocator would know is 0. */
 function memorySection(server: Services): Fields {
   const { used, peak, rss, startup, system, clientBytes, overhead, dataset } = memoryUse(server)
-  const maxMemory = Number(directive(server, 'maxmemory'))
+  const maxMemory = server.config.memory('maxmemory')
   return [
     ['used_memory', used],
     ['used_memory_human', human(used)],
@@ -54,7 +54,7 @@ function memorySection(server: Services): Fields {
     ...SCRIPTS,
     ['maxmemory', maxMemory],
     ['maxmemory_human', human(maxMemory)],
-    ['maxmemory_policy', directive(server, 'maxmemory-policy')],
+    ['maxmemory_policy', server.config.choice('maxmemory-policy')],
     ['allocator_frag_ratio', '1.00'],
     ['allocator_frag_bytes', 0],
     ['allocator_rss_ratio', ratio(rss, used)],
@@ -129,11 +129,6 @@ function persistenceSection({ facts }: Services): Fields {
     ['module_fork_in_progress', 0],
     ['module_fork_last_cow_size', 0],
   ]
-}
-
-/** The value of a directive as CONFIG GET shows it; `0` if there is no configuration. */
-function directive(server: Services, name: string): string {
-  return server.config.get([name])[0]?.[1] ?? '0'
 }
 
 /** A number of bytes in Redis' short form: `1.50M`. */
@@ -275,10 +270,10 @@ function errorStats({ counters }: Services): Fields {
 }
 
 /** INFO latencystats: percentiles of the histograms, while `latency-tracking` is on. */
-function latencyStats({ latency, table }: Services): Fields {
-  const { tracking, percentiles } = latency.settings
+function latencyStats({ config, latency, table }: Services): Fields {
+  const percentiles = config.list('latency-tracking-info-percentiles')
   const fields: [string, string][] = []
-  if (!tracking) return fields
+  if (!latency.settings.tracking) return fields
   for (const command of table.all()) {
     const calls = command.histogram.reduce((sum, count) => sum + count, 0)
     if (calls === 0) continue

@@ -1,9 +1,9 @@
 import * as nodeFiles from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Clock, Timer } from '../../clock.ts'
 import { RespcastError } from '../../errors.ts'
+import { replaceFileLater, SECRET_MODE, writeWhole, type Files } from '../../files.ts'
 import { isJsonObject } from '../text.ts'
 import { REVOCATION_KINDS, type Revocation } from './revocation.ts'
 
@@ -16,7 +16,7 @@ export type LogEntry =
   | { readonly op: 'next'; readonly id: number }
 
 /** The calls of the file system that the log makes; tests let them fail. */
-export type LogFiles = Pick<typeof nodeFiles, 'open' | 'readFile' | 'rename'>
+export type LogFiles = Files & Pick<typeof nodeFiles, 'readFile'>
 
 /** A log below this size is not worth compacting. */
 const SMALLEST_COMPACTED_BYTES = 1_048_576
@@ -178,25 +178,10 @@ export class RevocationLog {
     if ((await handle.stat()).nlink === 0) await this.#rewrite()
   }
 
-  /** Writes everything in force to a file beside the old one, on disk before it takes its place. */
+  /** Replaces the log by one with everything in force. */
   async #rewrite(): Promise<void> {
-    const path = this.#path
     const content = Buffer.concat([Buffer.from(LOG_HEADER, 'latin1'), this.#live()])
-    const temporary = `${path}.tmp`
-    const fresh = await this.#files.open(temporary, 'w', 0o600)
-    try {
-      await writeWhole(fresh, content)
-      await fresh.sync()
-    } finally {
-      await fresh.close()
-    }
-    await this.#files.rename(temporary, path)
-    const folder = await this.#files.open(dirname(path), 'r')
-    try {
-      await folder.sync()
-    } finally {
-      await folder.close()
-    }
+    await replaceFileLater(this.#path, content, this.#files)
     await this.#openHandle()
     this.#bytes = content.length
     this.#compactAtBytes = Math.max(SMALLEST_COMPACTED_BYTES, content.length * 2)
@@ -205,7 +190,7 @@ export class RevocationLog {
 
   async #openHandle(): Promise<FileHandle> {
     await this.#closeHandle()
-    this.#handle = await this.#files.open(this.#path, 'a', 0o600)
+    this.#handle = await this.#files.open(this.#path, 'a', SECRET_MODE)
     return this.#handle
   }
 
@@ -348,13 +333,6 @@ function damaged(path: string, at: number): RespcastError {
     `token-log-file ${path} is damaged at byte ${at}, and revocations may be lost. Restore it from a copy; or move it ` +
       'away, start, and revoke again what has to be.',
   )
-}
-
-async function writeWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
-  for (let at = 0; at < bytes.length;) {
-    const { bytesWritten } = await handle.write(bytes, at, bytes.length - at)
-    at += bytesWritten
-  }
 }
 
 function unusable(path: string, what: 'read' | 'written', error: unknown): RespcastError {

@@ -1,3 +1,4 @@
+import { settingsOf } from '../../support/settings.ts'
 import { describe, expect, test } from 'vitest'
 
 import {
@@ -7,8 +8,8 @@ import {
   describeKeys,
 } from '../../../server/acl/describe.ts'
 import type { Selector } from '../../../server/acl/user.ts'
-import type { UserTable } from '../../../server/acl/users.ts'
-import { aclList, newTable, setUserReply } from './support.ts'
+import { UserTable } from '../../../server/acl/users.ts'
+import { aclList, newTable, setUserReply, catalog } from './support.ts'
 
 const DEFAULT = 'user default on nopass ~* &* +@all'
 const P1 = '#f64551fcd6f07823cb87971cfb91446425da18286b3ab1ef935e0cbd7a69f68a'
@@ -33,7 +34,8 @@ function getUser(table: UserTable, name: string): unknown {
 
 describe('ACL LIST', () => {
   test('shows a user made without rules as off, with the channels of acl-pubsub-default', () => {
-    const table = newTable()
+    const settings = settingsOf()
+    const table = new UserTable(catalog, settings)
     expect(setUserReply(table, 'u1')).toBe('+OK')
     expect(aclList(table)).toEqual([DEFAULT, 'user u1 off resetchannels -@all'])
     expect(getUser(table, 'u1')).toEqual({
@@ -46,7 +48,7 @@ describe('ACL LIST', () => {
     })
     table.deleteUsers(['u1'])
 
-    table.pubsubDefault = 'allchannels'
+    settings.set([['acl-pubsub-default', 'allchannels']])
     setUserReply(table, 'u2')
     expect(aclList(table)).toEqual([DEFAULT, 'user u2 off &* -@all'])
   })
@@ -66,11 +68,12 @@ describe('ACL LIST', () => {
   })
 
   test('shows after reset what acl-pubsub-default says at that moment, never sanitize-payload', () => {
-    const table = newTable('allchannels')
+    const settings = settingsOf({ 'acl-pubsub-default': 'allchannels' })
+    const table = new UserTable(catalog, settings)
     setUserReply(table, 'u2', 'on', 'resetchannels', '&foo', '(+get)', 'reset')
     expect(aclList(table)).toEqual([DEFAULT, 'user u2 off &* -@all'])
 
-    table.pubsubDefault = 'resetchannels'
+    settings.set([['acl-pubsub-default', 'resetchannels']])
     expect(aclList(table)).toEqual([DEFAULT, 'user u2 off &* -@all'])
     setUserReply(table, 'u2', 'reset')
     expect(aclList(table)).toEqual([DEFAULT, 'user u2 off resetchannels -@all'])

@@ -1,3 +1,4 @@
+import { settingsOf } from '../../support/settings.ts'
 import { describe, expect, test } from 'vitest'
 
 import { AclLog } from '../../../server/acl/log.ts'
@@ -19,7 +20,7 @@ const objects = (log: AclLog, count?: number): string[] =>
 
 describe('the ACL log', () => {
   test('shows entries newest first, ten unless asked otherwise', () => {
-    const log = new AclLog()
+    const log = new AclLog(settingsOf())
     for (let index = 0; index < 12; index++) log.add(event(`c${index}`), 1000 + index)
     expect(objects(log)).toEqual(['c11', 'c10', 'c9', 'c8', 'c7', 'c6', 'c5', 'c4', 'c3', 'c2'])
     expect(objects(log, 2)).toEqual(['c11', 'c10'])
@@ -29,7 +30,7 @@ describe('the ACL log', () => {
   })
 
   test('folds an event into an equal entry of the last minute, which moves to the front', () => {
-    const log = new AclLog()
+    const log = new AclLog(settingsOf())
     log.add(event('a'), 0)
     log.add(event('b'), 10)
     log.add(event('a', { clientInfo: 'id=2' }), 60_000)
@@ -44,7 +45,7 @@ describe('the ACL log', () => {
   })
 
   test('folds nothing where reason, context, object or user differ', () => {
-    const log = new AclLog()
+    const log = new AclLog(settingsOf())
     log.add(event('a'), 0)
     log.add(event('a', { reason: 'key' }), 0)
     log.add(event('a', { context: 'multi' }), 0)
@@ -54,7 +55,7 @@ describe('the ACL log', () => {
   })
 
   test('looks at the ten newest entries only', () => {
-    const log = new AclLog()
+    const log = new AclLog(settingsOf())
     for (let index = 0; index < 11; index++) log.add(event(`c${index}`), 0)
     log.add(event('c1'), 0)
     expect(log.list(1)[0]?.count).toBe(2)
@@ -63,18 +64,19 @@ describe('the ACL log', () => {
   })
 
   test('drops the oldest entries beyond its length, at once when the length is lowered', () => {
-    const log = new AclLog(3)
+    const settings = settingsOf({ 'acllog-max-len': '3' })
+    const log = new AclLog(settings)
     for (let index = 0; index < 5; index++) log.add(event(`c${index}`), 0)
     expect(objects(log)).toEqual(['c4', 'c3', 'c2'])
-    log.maxLength = 1
+    settings.set([['acllog-max-len', '1']])
     expect(objects(log)).toEqual(['c4'])
-    log.maxLength = 5
+    settings.set([['acllog-max-len', '5']])
     log.add(event('d'), 0)
     expect(objects(log)).toEqual(['d', 'c4'])
   })
 
   test('logs nothing at length 0, and counts refusals all the same', () => {
-    const log = new AclLog(0)
+    const log = new AclLog(settingsOf({ 'acllog-max-len': '0' }))
     log.add(event('a'), 0)
     log.add(event('AUTH', { reason: 'auth' }), 0)
     expect(objects(log)).toEqual([])
@@ -82,7 +84,7 @@ describe('the ACL log', () => {
   })
 
   test('goes on with its entry ids after a reset', () => {
-    const log = new AclLog()
+    const log = new AclLog(settingsOf())
     log.add(event('a'), 0)
     log.reset()
     expect(objects(log)).toEqual([])
@@ -91,7 +93,7 @@ describe('the ACL log', () => {
   })
 
   test('keeps 1024 bytes of a name, however long a peer makes it', () => {
-    const log = new AclLog()
+    const log = new AclLog(settingsOf())
     log.add(event('x'.repeat(100_000), { username: 'y'.repeat(5000) }), 0)
     log.add(event('x'.repeat(100_000), { username: 'y'.repeat(5000) }), 0)
     expect(log.list()).toMatchObject([

@@ -1,3 +1,4 @@
+import { settingsOf } from '../../support/settings.ts'
 import { CommandCatalog, withKnownCommands } from '../../../server/acl/catalog.ts'
 import type { ChannelUse, KeyUse } from '../../../server/acl/catalog.ts'
 import { describeUser } from '../../../server/acl/describe.ts'
@@ -40,7 +41,7 @@ export const catalog = new CommandCatalog(
 
 /** A table that has nothing but the user `default`. */
 export function newTable(pubsubDefault: PubsubDefault = 'resetchannels'): UserTable {
-  return new UserTable(catalog, { pubsubDefault })
+  return new UserTable(catalog, settingsOf({ 'acl-pubsub-default': pubsubDefault }))
 }
 
 /** The user that these rules, space-separated, make of a new one. */

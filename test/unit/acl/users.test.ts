@@ -1,3 +1,4 @@
+import { settingsOf } from '../../support/settings.ts'
 import { describe, expect, test } from 'vitest'
 
 import { parseAclFile } from '../../../server/acl/file.ts'
@@ -46,9 +47,10 @@ describe('the users', () => {
   })
 
   test('keep what they have when acl-pubsub-default changes', () => {
-    const table = newTable()
+    const settings = settingsOf()
+    const table = new UserTable(catalog, settings)
     setUserReply(table, 'u')
-    table.pubsubDefault = 'allchannels'
+    settings.set([['acl-pubsub-default', 'allchannels']])
     setUserReply(table, 'u', 'on')
     setUserReply(table, 'v')
     expect(aclList(table).slice(1)).toEqual([
@@ -180,11 +182,9 @@ describe("a token's user that SETUSER makes", () => {
 })
 
 describe('a role', () => {
-  const table = new UserTable(catalog, {
-    pubsubDefault: 'resetchannels',
-    checkRolePattern: (pattern) =>
-      pattern.includes('{nope}') ? "Unknown placeholder '{nope}'" : undefined,
-  })
+  const table = new UserTable(catalog, settingsOf(), (pattern) =>
+    pattern.includes('{nope}') ? "Unknown placeholder '{nope}'" : undefined,
+  )
 
   test('starts from nothing and takes no password', () => {
     expect(setUserReply(table, 'role:a', '+subscribe', '&user:{sub}:*')).toBe('+OK')

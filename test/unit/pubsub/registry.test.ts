@@ -236,7 +236,7 @@ describe('A message', () => {
     expect(subscriber.read()).toBe(
       message('a', 'x'.repeat(16_384)) + message('a', 'y'.repeat(16_383)),
     )
-    registry.options.shareBytes = 1
+    server.set('min-string-size-avoid-copy-reply', '1')
     publish('a', 'm')
     server.turn.end()
     expect(subscriber.sink.take()).toBe(message('a', 'm'))

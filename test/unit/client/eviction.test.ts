@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
 import { clientMemory } from '../../../server/client/memory.ts'
-import { MemoryLedger } from '../../../server/client/memory-ledger.ts'
+import { MemoryLedger } from '../../../server/client/eviction.ts'
 import { command, TestCore } from '../../support/test-core.ts'
 
 describe('The memory of a client', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { OutputLimiter, type OutputLimit } from '../../../server/client/limits.ts'
+import type { BufferLimit } from '../../../server/config/values.ts'
+import { OutputLimiter } from '../../../server/delivery/output-limits.ts'
 import { command, TestCore, type TestClient } from '../../support/test-core.ts'
 
 const LIMIT = { hardBytes: 1_000, softBytes: 100, softSeconds: 10 }
@@ -56,7 +57,7 @@ describe('The class of a client', () => {
 })
 
 /** A subscriber under an output limit, whose socket can be filled, and how to publish to it. */
-function limited(transport: 'tcp' | 'websocket', limit: OutputLimit) {
+function limited(transport: 'tcp' | 'websocket', limit: BufferLimit) {
   const bounds = `${limit.hardBytes} ${limit.softBytes} ${limit.softSeconds}`
   const server = new TestCore({
     'client-output-buffer-limit': `pubsub ${bounds} websocket ${bounds}`,

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { Counters } from '../../../server/command/counters.ts'
-import { loadConfig } from '../../../server/config/load.ts'
-import { Config } from '../../../server/config/store.ts'
 import { ArenaPool } from '../../../server/delivery/arenas.ts'
 import { Turn } from '../../../server/delivery/turn.ts'
 import { deliveryOptions } from '../../../server/delivery/options.ts'
@@ -11,6 +9,7 @@ import { Subscriptions } from '../../../server/pubsub/subscriptions.ts'
 import type { Overlay, Subscriber } from '../../../server/pubsub/subscriber.ts'
 import { payloadOf } from '../../../server/delivery/payload.ts'
 import { newOutput } from '../../support/new-output.ts'
+import { settingsOf } from '../../support/settings.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 interface Line {
@@ -23,7 +22,7 @@ function open() {
   const counters = new Counters()
   const lines: Line[] = []
   const log = { warn: (fields: unknown, text: string) => void lines.push({ fields, text }) }
-  const config = new Config(loadConfig({ argv: [], env: {}, cwd: '/' }))
+  const config = settingsOf({ 'ws-max-message-out': '10' })
   const registry = new Registry(
     deliveryOptions({ config, clock, counters, log: log as unknown as Logger }),
     new Turn(new ArenaPool()),

@@ -1,0 +1,67 @@
+import { BlockList, isIP, isIPv6 } from 'node:net'
+
+/** `ip:port`, or `[ip]:port` for IPv6. */
+export function hostAndPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Takes `ip:port` or `[ip]:port` apart; an IPv4 address that is mapped into IPv6 is written as IPv4. */
+export function splitAddress(address: string): { ip: string; port: number } {
+  const colon = address.lastIndexOf(':')
+  const ip = address.slice(0, colon).replace(/^\[|\]$/g, '')
+  return { ip: ip.replace(/^::ffff:/i, ''), port: Number(address.slice(colon + 1)) }
+}
+
+/** Reports whether an address is this machine's own. */
+export function isLoopback(address: string): boolean {
+  const plain = address.replace(/^::ffff:/i, '')
+  if (plain === 'localhost' || plain === '::1') return true
+  return isIP(plain) === 4 && plain.startsWith('127.')
+}
+
+/**
+ * An address of the directive `bind`: `-` before it means that it may be missing, `*` is every IPv4 and `::*` every IPv6
+ * address.
+ *
+ * @see redis.conf, `bind`
+ */
+export function bindAddress(text: string): { host: string; optional: boolean } {
+  const optional = text.startsWith('-')
+  const address = optional ? text.slice(1) : text
+  const host = address === '*' ? '0.0.0.0' : address === '::*' ? '::' : address
+  return { host, optional }
+}
+
+/**
+ * The part of an address that limits per address count: an IPv4 address as it is, of IPv6 the /64, which one subscriber
+ * usually has whole.
+ */
+export function networkOf(ip: string): string {
+  if (!isIPv6(ip) || ip.toLowerCase().startsWith('::ffff:')) return ip
+  const [head = '', tail] = (ip.split('%', 1)[0] ?? '').split('::', 2)
+  const front = head === '' ? [] : head.split(':')
+  const back = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : 8 - front.length - back.length
+  const groups = [...front, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...back]
+  return groups
+    .slice(0, 4)
+    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+    .join(':')
+}
+
+/**
+ * Makes a test for addresses in these networks: addresses, or CIDR such as `10.0.0.0/8`.
+ *
+ * @returns False where no network is named.
+ */
+export function trustOf(networks: readonly string[]): ((address: string) => boolean) | false {
+  if (networks.length === 0) return false
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/', 2)
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}

@@ -1,0 +1,129 @@
+import type { Client } from '../client/client.ts'
+import { CLOSES, closeWith } from '../client/close.ts'
+import { clientForLog } from '../client/describe.ts'
+import type { Timer } from '../clock.ts'
+import type { Services } from '../command/context.ts'
+import type { BufferLimit } from '../config/values.ts'
+
+/** Bytes that may wait for a client that has not logged in and does not read (CVE-2025-21605). */
+const UNAUTHENTICATED_BYTES = 4_096
+
+/** The first bytes of a TCP client's output never count, as in Redis, where they lie in a buffer of their own. */
+const UNCOUNTED_BYTES = 16_384
+
+/** Time between two looks at clients that nothing is sent to, in ms. */
+const LOOK_MS = 1_000
+
+/**
+ * Judges a client by the output that it does not read (redis.conf, `client-output-buffer-limit`). The soft clock starts when
+ * the soft bound is passed and is forgotten as soon as the client is below it again.
+ */
+export class OutputLimiter {
+  #overSoftSinceMs: number | undefined
+
+  /** Reports whether the soft bound is passed and its clock runs. */
+  get isCounting(): boolean {
+    return this.#overSoftSinceMs !== undefined
+  }
+
+  /** Forgets the soft clock: nothing waits any more. */
+  reset(): void {
+    this.#overSoftSinceMs = undefined
+  }
+
+  /**
+   * Returns the bound that is exceeded, if any.
+   *
+   * @param heldBytes Output that waits now.
+   * @param nowMs Of a clock that never goes back.
+   */
+  exceeded(limit: BufferLimit, heldBytes: number, nowMs: number): 'hard' | 'soft' | undefined {
+    if (limit.hardBytes > 0 && heldBytes >= limit.hardBytes) return 'hard'
+    if (limit.softBytes === 0 || heldBytes < limit.softBytes) {
+      this.#overSoftSinceMs = undefined
+      return undefined
+    }
+    this.#overSoftSinceMs ??= nowMs
+    return nowMs - this.#overSoftSinceMs > limit.softSeconds * 1000 ? 'soft' : undefined
+  }
+}
+
+type GuardedServer = Pick<Services, 'clients' | 'clock' | 'config' | 'counters' | 'log'>
+
+/** Closes clients that do not read what they are sent, or that are silent for longer than `timeout`. */
+export class OutputGuard {
+  readonly #server: GuardedServer
+  #timer: Timer | undefined
+
+  constructor(server: GuardedServer) {
+    this.#server = server
+  }
+
+  /** Starts looking at clients that nothing is sent to. */
+  start(): void {
+    this.#timer = this.#server.clock.every(LOOK_MS, () => this.#look())
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+  }
+
+  /** Judges a TCP client right before it is written: Redis' classes count all that waits then. */
+  beforeWrite(client: Client, nowMs: number): void {
+    if (client.closed || client.isWebSocket) return
+    const held = client.output.heldBytes - UNCOUNTED_BYTES
+    if (held > 0 || client.limiter.isCounting) this.#judge(client, held, nowMs)
+  }
+
+  /** Judges a WebSocket, and whoever has not logged in, by the bytes that its socket has not taken. */
+  afterWrite(client: Client, nowMs: number): void {
+    if (client.closed) return
+    if (!client.output.isBlocked) {
+      // Nobody looks at it again before it is sent something: its soft clock must not run on until then.
+      if (client.limiter.isCounting) client.limiter.reset()
+      return
+    }
+    if (!client.authenticated && client.output.heldBytes > UNAUTHENTICATED_BYTES) {
+      this.#close(client, 'unauthenticated')
+    } else if (client.isWebSocket) {
+      // What was handed over as one write is one message at most beyond the cap: it does not count alone.
+      this.#judge(client, client.output.itemCount === 0 ? 0 : client.output.heldBytes, nowMs)
+    }
+  }
+
+  #judge(client: Client, heldBytes: number, nowMs: number): void {
+    const limit = this.#server.config.bufferLimits()[client.limitClass]
+    const bound = client.limiter.exceeded(limit, heldBytes, nowMs)
+    if (bound) this.#close(client, bound)
+  }
+
+  #close(client: Client, bound: 'hard' | 'soft' | 'unauthenticated'): void {
+    const { clock, config, counters, log } = this.#server
+    counters.outputLimitDisconnections++
+    log.warn(
+      { client: clientForLog(client, config, clock.monotonicMs()), bound },
+      'client closed for overcoming of output buffer limits',
+    )
+    client.close(closeWith(CLOSES.outputLimit, { text: `output buffer over its ${bound} limit` }))
+  }
+
+  #look(): void {
+    const { clients, clock, config } = this.#server
+    const nowMs = clock.monotonicMs()
+    const idleMs = config.seconds('timeout') * 1000
+    for (const client of clients.all()) {
+      if (client.output.isBlocked) {
+        this.beforeWrite(client, nowMs)
+        this.afterWrite(client, nowMs)
+      } else if (
+        idleMs > 0 &&
+        !client.subscriptions.any &&
+        !client.isMonitor &&
+        !client.isHeld &&
+        nowMs - client.lastInteractionMs > idleMs
+      ) {
+        client.close(CLOSES.idle)
+      }
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import * as asyncFiles from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Permissions of a file that holds secrets: its owner may read and write it, nobody else. */
+export const SECRET_MODE = 0o600
+
+/** The file system as {@link replaceFileLater} uses it; tests break it. */
+export type Files = Pick<typeof asyncFiles, 'open' | 'rename' | 'rm'>
+
+/**
+ * Replaces a file as a whole or not at all: the content is on disk in a file beside it before it takes the old one's place.
+ * A symbolic link stays, and the file that it names is replaced.
+ *
+ * @param mode Permissions; by default those of the file that is replaced.
+ * @throws The system's error. The old file is as it was.
+ */
+export function replaceFile(path: string, content: Buffer, mode?: number): void {
+  const target = resolved(path)
+  const temporary = `${target}.tmp-${process.pid}`
+  const permissions = mode ?? modeOf(target)
+  try {
+    const file = openSync(temporary, 'w', permissions)
+    try {
+      // An old temporary file keeps its own mode, and the umask takes from that of a new one.
+      if (permissions !== undefined) fchmodSync(file, permissions)
+      writeFileSync(file, content)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(temporary, target)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+  const folder = openSync(dirname(target), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/**
+ * As {@link replaceFile}, without holding up the event loop, for a file that holds secrets.
+ *
+ * @throws The system's error. The old file is as it was, unless only the folder could not be written to disk.
+ */
+export async function replaceFileLater(
+  path: string,
+  content: Buffer,
+  files: Files = asyncFiles,
+): Promise<void> {
+  const temporary = `${path}.tmp`
+  try {
+    const file = await files.open(temporary, 'w', SECRET_MODE)
+    try {
+      await file.chmod(SECRET_MODE)
+      await writeWhole(file, content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await files.rename(temporary, path)
+  } catch (error) {
+    await files.rm(temporary, { force: true }).catch(() => {})
+    throw error
+  }
+  const folder = await files.open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Writes all of the content: one call of the system may take a part. */
+export async function writeWhole(file: FileHandle, content: Buffer): Promise<void> {
+  for (let at = 0; at < content.length;) {
+    const { bytesWritten } = await file.write(content, at, content.length - at)
+    at += bytesWritten
+  }
+}
+
+/** The file that a path names in the end; the path itself where there is none yet. */
+function resolved(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+function modeOf(path: string): number | undefined {
+  try {
+    return statSync(path).mode & 0o777
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,128 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import * as asyncFiles from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { replaceFile, replaceFileLater, SECRET_MODE, type Files } from '../../server/files.ts'
+
+let folder = ''
+let path = ''
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'respcast-files-'))
+  path = join(folder, 'users.acl')
+})
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const modeOf = (file: string): number => statSync(file).mode & 0o777
+const content = Buffer.from('new \xff', 'latin1')
+
+const later = (file: string, bytes: Buffer): Promise<void> => replaceFileLater(file, bytes)
+const atOnce = async (file: string, bytes: Buffer): Promise<void> =>
+  replaceFile(file, bytes, SECRET_MODE)
+
+describe.each([
+  ['at once', atOnce],
+  ['later', later],
+])('A file with secrets that is replaced %s', (_when, replace) => {
+  test('is made for its owner only, with nothing left beside it', async () => {
+    await replace(path, content)
+    expect(readFileSync(path)).toEqual(content)
+    expect(modeOf(path)).toBe(0o600)
+    expect(readdirSync(folder)).toEqual(['users.acl'])
+  })
+
+  test('takes the place of the old one, whoever could read that', async () => {
+    writeFileSync(path, 'a much longer old content', { mode: 0o644 })
+    await replace(path, content)
+    expect(readFileSync(path)).toEqual(content)
+    expect(modeOf(path)).toBe(0o600)
+  })
+
+  test('overwrites what an interrupted replacement left', async () => {
+    for (const name of ['.tmp', `.tmp-${process.pid}`]) {
+      writeFileSync(path + name, 'half of it, and much more than that', { mode: 0o666 })
+    }
+    await replace(path, content)
+    expect(readFileSync(path)).toEqual(content)
+    expect(modeOf(path)).toBe(0o600)
+  })
+
+  test('is refused in the place of a folder, which stays', async () => {
+    mkdirSync(path)
+    await expect(replace(path, content)).rejects.toThrow(/EISDIR|EEXIST|ENOTEMPTY|EPERM/)
+    expect(readdirSync(folder)).toEqual(['users.acl'])
+    expect(lstatSync(path).isDirectory()).toBe(true)
+  })
+
+  test('is refused in a folder that does not exist', async () => {
+    await expect(replace(join(folder, 'none', 'a'), content)).rejects.toThrow(/ENOENT/)
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+describe('A file that is replaced', () => {
+  test('keeps its permissions', () => {
+    writeFileSync(path, 'old')
+    for (const mode of [0o640, 0o664, 0o600]) {
+      chmodSync(path, mode)
+      replaceFile(path, content)
+      expect(modeOf(path)).toBe(mode)
+    }
+  })
+
+  test('is the one that a symbolic link names, which stays', () => {
+    const target = join(folder, 'target')
+    writeFileSync(target, 'old')
+    symlinkSync('target', path)
+    replaceFile(path, content)
+    expect(lstatSync(path).isSymbolicLink()).toBe(true)
+    expect(readFileSync(target)).toEqual(content)
+    expect(readdirSync(folder).toSorted()).toEqual(['target', 'users.acl'])
+  })
+
+  test('stays whole where there is no room for the new one', () => {
+    writeFileSync(path, 'old')
+    mkdirSync(`${path}.tmp-${process.pid}`)
+    expect(() => replaceFile(path, content)).toThrow(/EISDIR|EPERM/)
+    expect(readFileSync(path, 'utf8')).toBe('old')
+  })
+})
+
+describe('A file that is replaced later', () => {
+  /** A file system in which one step of a write fails. */
+  function failing(step: 'write' | 'sync' | 'rename'): Files {
+    const error = Object.assign(new Error('no space'), { code: 'ENOSPC' })
+    return {
+      ...asyncFiles,
+      rename: async (from, to) => {
+        if (step === 'rename') throw error
+        await asyncFiles.rename(from, to)
+      },
+      open: async (file, flags, mode) => {
+        const handle = await asyncFiles.open(file, flags, mode)
+        if (step !== 'rename') handle[step] = () => Promise.reject(error)
+        return handle
+      },
+    }
+  }
+
+  test.each(['write', 'sync', 'rename'] as const)('stays whole when %s fails', async (step) => {
+    writeFileSync(path, 'old')
+    await expect(replaceFileLater(path, content, failing(step))).rejects.toThrow('no space')
+    expect(readFileSync(path, 'utf8')).toBe('old')
+    expect(readdirSync(folder)).toEqual(['users.acl'])
+  })
+})
