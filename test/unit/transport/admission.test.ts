@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
 import { TestCore } from '../../support/test-core.ts'
 
-/** Admits connections of these addresses over WebSocket. @returns What was refused, or undefined. */
+/** Admits connections of these addresses over WebSocket. @returns Why each was rejected, or undefined. */
 function admit(core: TestCore, ...addresses: readonly string[]) {
   return addresses.map((ip) => {
-    const refusal = core.admission.refusal('ws', ip)
-    if (refusal === undefined) {
-      core.admission.joined(core.connect({ transport: 'websocket' }).client, 'ws', ip)
+    const rejection = core.admission.admit({ transport: 'websocket', ip })
+    if (rejection === undefined) {
+      core.admission.joined(core.connect({ transport: 'websocket' }).client, ip)
     }
-    return refusal
+    return rejection
   })
 }
 
@@ -20,7 +20,8 @@ test('counts connections of one address, and forgets them when they close', () =
     'address',
     undefined,
   ])
-  expect(core.admission.refusal('tcp', '192.0.2.1')).toBeUndefined()
+  core.setUser('default', 'off')
+  expect(core.admission.admit({ transport: 'tcp', ip: '192.0.2.1' })).toBeUndefined()
   for (const client of [...core.clients.all()]) client.close(CLOSES.peerClosed)
   expect(admit(core, '192.0.2.1')).toEqual([undefined])
   expect(core.counters.connectionsReceived).toBe(5)
@@ -48,4 +49,31 @@ test('has room for maxclients, an unlimited number per address by default, and f
   ])
   core.admission.close()
   expect(admit(core, '')).toEqual(['shutdown'])
+})
+
+test('counts TCP and TLS connections of one address together, and apart from WebSockets', () => {
+  const core = new TestCore({ 'tcp-max-connections-per-ip': '1', 'protected-mode': 'no' })
+  core.admission.joined(core.connect({ transport: 'websocket' }).client, '192.0.2.1')
+  expect(core.admission.admit({ transport: 'tls', ip: '192.0.2.1' })).toBeUndefined()
+  core.admission.joined(core.connect({ transport: 'tls' }).client, '192.0.2.1')
+  expect(core.admission.admit({ transport: 'tcp', ip: '192.0.2.1' })).toBe('address')
+})
+
+test.each([
+  ['tcp', '192.0.2.1', 'protected-mode'],
+  ['tls', '2001:db8::1', 'protected-mode'],
+  ['tcp', '127.0.0.1', undefined],
+  ['tcp', '::ffff:127.0.0.1', undefined],
+  ['tcp', '::1', undefined],
+  ['unix', '', undefined],
+  ['websocket', '192.0.2.1', undefined],
+] as const)('protected mode rejects %s from %j: %s', (transport, ip, rejection) => {
+  const core = new TestCore()
+  expect(core.admission.admit({ transport, ip })).toBe(rejection)
+  core.set('protected-mode', 'no')
+  expect(core.admission.admit({ transport, ip })).toBeUndefined()
+  core.set('protected-mode', 'yes')
+  core.set('requirepass', 'secret')
+  expect(core.admission.admit({ transport, ip })).toBeUndefined()
+  expect(core.counters.connectionsReceived).toBe(3)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { KeepAlive, type Pingable } from '../../../server/transport/keep-alive.ts'
+import { settingsOf } from '../../support/settings.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 /** A peer that answers pings or not, and what happened to it. */
@@ -22,7 +23,7 @@ function peerOf(clock: FakeClock, answers: boolean): Pingable & { readonly event
 function start(random: number, intervalMs = 25_000) {
   const clock = new FakeClock()
   const startMs = clock.monotonicMs()
-  const settings = { intervalMs: () => intervalMs, timeoutMs: () => 10_000 }
+  const settings = settingsOf({ 'ws-ping-interval': String(intervalMs / 1_000) })
   const keepAlive = new KeepAlive(clock, settings, () => random)
   const silent = peerOf(clock, false)
   const answering = peerOf(clock, true)
