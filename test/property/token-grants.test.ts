@@ -169,7 +169,7 @@ function compiler(roleRules = '', separators = ':'): GrantCompiler {
   })
 }
 
-describe('R32: no channel outside the intended set becomes reachable', () => {
+describe('no channel outside the intended set becomes reachable', () => {
   test('by whatever stands in the lists of a token', () => {
     const grants = compiler()
     fc.assert(

@@ -17,7 +17,8 @@ import { cutAtRandom, seededRandom } from '../../support/random.ts'
 const open = opener()
 
 const MIB = 1_048_576
-const SIZES = [0, 1, 16_383, 16_384, 16_385, 70_000, MIB]
+/** Every boundary of sharing is in unit/command/dispatch. */
+const SIZES = [1, 16_384, 70_000, MIB]
 const RESP3_TRANSPORTS = ['RESP3 over TCP', 'RESP3 over WebSocket'] as const
 
 /** Bytes of every value, so that a shift or a swap shows. */

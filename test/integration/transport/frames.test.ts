@@ -194,3 +194,44 @@ describe('compression and pings', () => {
     },
   )
 })
+
+describe('a compressed message in fragments (RFC 7692)', () => {
+  const command = encodeCommand('AUTH', 'nobody', 'wrong'.repeat(100))
+  const flushed = deflateRawSync(command, { finishFlush: constants.Z_SYNC_FLUSH })
+  const compressed = flushed.subarray(0, -4)
+  const third = Math.ceil(compressed.length / 3)
+
+  function fragments(reservedOfSecond: number): Buffer {
+    return Buffer.concat([
+      clientFrame(compressed.subarray(0, third), { reserved: 0x40, final: false }),
+      clientFrame(compressed.subarray(third, 2 * third), {
+        opcode: 0,
+        final: false,
+        reserved: reservedOfSecond,
+      }),
+      clientFrame(compressed.subarray(2 * third), { opcode: 0 }),
+    ])
+  }
+
+  async function openCompressed() {
+    const server = await open.server({ directives: { 'ws-permessage-deflate': 'yes' } })
+    const upgrade = await open.upgrade(server.httpPort, {
+      headers: { 'Sec-WebSocket-Extensions': 'permessage-deflate' },
+    })
+    expect(upgrade.headers.get('sec-websocket-extensions')).toMatch(/^permessage-deflate/)
+    return upgrade
+  }
+
+  test('is inflated as one, where only its first frame says so', async () => {
+    const upgrade = await openCompressed()
+    upgrade.write(fragments(0))
+    await eventually('the answer', () => upgrade.received().length > 0)
+    expect(upgrade.received().toString('latin1')).toContain('-WRONGPASS')
+  })
+
+  test('is closed with 1002, where a continuation says so too', async () => {
+    const upgrade = await openCompressed()
+    upgrade.write(fragments(0x40))
+    expect(closeCode(await upgrade.ended)).toBe(1002)
+  })
+})

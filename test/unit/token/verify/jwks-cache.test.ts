@@ -79,7 +79,7 @@ describe('a cached key set', () => {
     endpoint.keys.stop()
   })
 
-  test('R27: has at most one fetch in flight, which all logins share', async () => {
+  test('has at most one fetch in flight, which all logins share', async () => {
     const endpoint = new Endpoint()
     let answer: (text: string) => void = () => undefined
     endpoint.answer = () => new Promise((resolve) => (answer = resolve))
@@ -91,7 +91,7 @@ describe('a cached key set', () => {
     endpoint.keys.stop()
   })
 
-  test('R27: 10,000 unknown key ids within a minute make at most two fetches', async () => {
+  test('10,000 unknown key ids within a minute make at most two fetches', async () => {
     const endpoint = new Endpoint()
     await endpoint.keys.start()
     endpoint.calls = 0
@@ -104,7 +104,7 @@ describe('a cached key set', () => {
     endpoint.keys.stop()
   })
 
-  test('R27: the same flood while the endpoint fails makes no more', async () => {
+  test('the same flood while the endpoint fails makes no more', async () => {
     const endpoint = new Endpoint()
     endpoint.fail()
     await endpoint.keys.start()
@@ -117,7 +117,7 @@ describe('a cached key set', () => {
     endpoint.keys.stop()
   })
 
-  test('R27: backs off to five minutes while the endpoint fails', async () => {
+  test('backs off to five minutes while the endpoint fails', async () => {
     const endpoint = new Endpoint()
     endpoint.fail()
     await endpoint.keys.start()
@@ -143,7 +143,7 @@ describe('a cached key set', () => {
     endpoint.keys.stop()
   })
 
-  test('R28: keeps the last good keys for 24 hours while the endpoint fails, and not longer', async () => {
+  test('keeps the last good keys for 24 hours while the endpoint fails, and not longer', async () => {
     const endpoint = new Endpoint()
     await endpoint.keys.start()
     endpoint.fail()
@@ -301,7 +301,7 @@ describe('fetching a key set', () => {
     await expect(get(() => Promise.resolve(answer))).rejects.toThrow(`status ${status}`)
   })
 
-  test('R28: 256 KB are read, and a 40 MB body is given up at the next chunk', async () => {
+  test('256 KB are read, and a 40 MB body is given up at the next chunk', async () => {
     const fits = body(4)
     expect(await get(() => Promise.resolve({ status: 200, body: fits.stream }))).toHaveLength(
       262_144,
