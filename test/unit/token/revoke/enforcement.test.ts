@@ -224,34 +224,6 @@ describe('TOKEN REVOKE of identities', () => {
   })
 })
 
-describe('A record', () => {
-  test('ends when the tokens that it names have ended, and not before', async () => {
-    const { server, token } = revocable()
-    await token('REVOKE JTI t1')
-    server.clock.advance(86_404_000)
-    expect(server.tokens.revocations.size).toBe(1)
-    server.clock.advance(2_000)
-    expect(server.tokens.revocations.size).toBe(0)
-    expect(server.clock.pendingTimers).toBe(0)
-  })
-
-  test('is not ended by a wall clock that steps forwards and back', async () => {
-    const { server, token } = revocable()
-    await token('REVOKE JTI t1')
-    server.clock.stepWall(100_000_000)
-    server.clock.advance(5_000)
-    server.clock.stepWall(-100_000_000)
-    expect(await login(server.connect(), tokenFor({}, { jti: 't1' }))).toBe(REVOKED)
-  })
-
-  test('of a key persists by default', async () => {
-    const { server, token } = revocable()
-    await token('REVOKE KID k1')
-    server.clock.advance(10 * 86_400_000)
-    expect(server.tokens.revocations.size).toBe(1)
-  })
-})
-
 test('More revocations than there may be are refused', async () => {
   const { server, token } = revocable()
   vi.spyOn(server.tokens.revocations, 'isFull', 'get').mockReturnValue(true)
@@ -259,4 +231,44 @@ test('More revocations than there may be are refused', async () => {
     '-ERR too many revocations are in force. Lift some, or give them a TTL\r\n',
   )
   expect(server.tokens.revocations.size).toBe(0)
+})
+
+const SESSIONS = 150
+
+describe('A revocation that hits very many sessions', () => {
+  test('cuts them in slices, lets others in between, and answers when all are gone', async () => {
+    const { server, admin, session, token } = revocable()
+    const clients = await Promise.all(Array.from({ length: SESSIONS }, () => session({})))
+    const last = clients.at(-1) as (typeof clients)[number]
+    let nowMs = 0
+    // Each look at the clock finds that a slice is over.
+    vi.spyOn(server.clock, 'monotonicMs').mockImplementation(() => (nowMs += 10))
+    let answer = ''
+    const done = token('REVOKE SUB 42').then((text) => (answer = text))
+    expect(server.tokens.size).toBe(SESSIONS - 63)
+    expect(admin.client.closed).toBe(false)
+
+    // Nobody that it names comes in meanwhile, and whoever leaves the subject is spared.
+    const late = server.connect()
+    expect(await login(late, tokenFor({}))).toBe('-WRONGPASS token revoked\r\n')
+    last.send('RESET')
+    expect(await login(last, tokenFor({}, { sub: '43' }))).toMatch(/^\+OK\r\n/)
+    expect(answer).toBe('')
+
+    vi.restoreAllMocks()
+    server.clock.advance(1)
+    await done
+    expect(answer).toBe(`:${SESSIONS}\r\n`)
+    expect(server.tokens.size).toBe(1)
+    expect(last.client.closed).toBe(false)
+  })
+})
+
+describe('The problems that /readyz reports', () => {
+  test('are none until a log fails', () => {
+    const { server } = revocable()
+    expect(server.tokens.revocation.problems).toEqual([])
+    vi.spyOn(server.tokens.revocations, 'problem', 'get').mockReturnValue('broken')
+    expect(server.tokens.revocation.problems).toEqual(['broken'])
+  })
 })
