@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileGlob, escapeGlob, readGlob } from '../../shared/glob.ts'
+import { validateRolePattern } from '../../server/token/grant/placeholders.ts'
 import { GLOB_VERDICTS } from '../unit/shared/glob-verdicts.ts'
 
 /** A byte as the `char` of x86-64. */
@@ -164,6 +165,31 @@ describe('the tokens of a glob', () => {
         expect(read).toBeLessThanOrEqual(pattern.length)
         expect(read).toBeGreaterThanOrEqual(pattern.replaceAll(']', '').length)
       }),
+    )
+  })
+})
+
+describe('a placeholder of a role', () => {
+  const piece = fc.constantFrom('{sub}', '{sub}', '{{', 'a', '[', '[', ']', '^', '-', '\\', '?')
+  const rolePattern = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''))
+
+  test('is accepted exactly where an escaped value is read as a literal', () => {
+    fc.assert(
+      fc.property(rolePattern, (pattern) => {
+        const placeholders = pattern.split('{sub}').length - 1
+        let literals = 0
+        readGlob(pattern.replaceAll('{sub}', escapeGlob('*')).replaceAll('{{', '{'), {
+          literal: (byte) => void (byte === 0x2a && literals++),
+          any() {},
+          star() {},
+          beginClass() {},
+          member() {},
+          range() {},
+          endClass() {},
+        })
+        expect(validateRolePattern(pattern) === undefined).toBe(literals === placeholders)
+      }),
+      { numRuns: 5_000 },
     )
   })
 })
