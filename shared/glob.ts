@@ -1,4 +1,4 @@
-/** How a pattern is compiled. */
+/** Options of {@link compileGlob}. */
 interface GlobOptions {
   /** ASCII letters match in both cases, as in `CONFIG GET`; Pub/Sub and ACL compare bytes. Default `false`. */
   readonly ignoreCase?: boolean

@@ -2,7 +2,7 @@ import { compileGlob, type Glob } from '../../shared/glob.ts'
 import { Entry } from './entry.ts'
 import type { Overlay } from './subscriber.ts'
 
-/** Channels whose matching patterns are remembered. */
+/** Number of channels whose matching patterns are cached. */
 const CACHED_CHANNELS = 4_096
 
 /** A pattern and its subscribers. */
@@ -28,11 +28,11 @@ export class PatternEntry extends Entry {
 const NO_PATTERNS: readonly PatternEntry[] = []
 
 /**
- * Finds the patterns that match a channel without trying them all.
+ * Index that finds the patterns that match a channel without trying them all.
  *
- * Patterns stand in buckets by their literal head: only those whose head the channel begins with are tried. The
- * lengths of the heads there are say which beginnings to look up. Busy channels are answered from a cache that
- * any change of the patterns empties.
+ * Patterns are kept in buckets by their literal head: only those whose head the channel begins with are tried. The set of head
+ * lengths determines which prefixes of the channel are looked up. Busy channels are answered from a cache that any change of
+ * the patterns empties.
  */
 export class PatternIndex {
   readonly #entries = new Map<string, PatternEntry>()
@@ -51,7 +51,7 @@ export class PatternIndex {
     return this.#entries.get(pattern)
   }
 
-  /** The patterns there are, in the order in which they came. */
+  /** All patterns, in the order in which they came. */
   entries(): IterableIterator<PatternEntry> {
     return this.#entries.values()
   }

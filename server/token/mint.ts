@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose'
 import type { Clock } from '../clock.ts'
 
-/** What a development token is to say. Absent lists stay absent: that is not the same as empty ones. */
+/** The content of a development token. Absent lists stay absent, which is not the same as empty. */
 export interface TokenRequest {
   readonly iss: string
   readonly aud: string

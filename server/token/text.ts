@@ -1,13 +1,13 @@
 /**
- * White space, controls and separators of Unicode, and halves of surrogate pairs: what no name taken from a
- * token may hold. The halves cannot be encoded, so that two different names would become the same bytes.
+ * Characters that no name in a token may contain: white space, controls and separators of Unicode, and halves of surrogate
+ * pairs. The halves cannot be encoded, so that two different names would become the same bytes.
  */
 const UNFIT = /[\p{White_Space}\p{Cc}\p{Z}\p{Cs}]/u
 
-/** A JSON object as `JSON.parse` makes it: read it by own keys only. */
+/** A JSON object as `JSON.parse` returns it; only its own keys may be read. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Tells whether a parsed JSON value is an object, not an array and not null. */
+/** Reports whether a parsed JSON value is an object, not an array and not null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -23,7 +23,7 @@ export function fromByteString(bytes: string): string {
 }
 
 /**
- * Turns a name out of a token into its UTF-8 byte string.
+ * Converts a name in a token to its UTF-8 byte string.
  *
  * @returns `undefined` unless `value` is a string of 1 to `maxBytes` bytes of well-formed UTF-8 without white
  *   space, control or separator characters.
@@ -37,7 +37,7 @@ export function plainName(value: unknown, maxBytes: number): string | undefined 
 }
 
 /**
- * Looks a path up in a JSON object: the whole path as an own key first (some providers demand URL-shaped claim
+ * Looks up a path in a JSON object: the whole path as an own key first (some providers demand URL-shaped claim
  * names), then as a dotted path of own keys.
  *
  * @returns The value in an object of its own; `undefined` where a key is absent; `'broken'` where the dotted path

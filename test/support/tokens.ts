@@ -8,6 +8,7 @@ import { TokenAuthenticator } from '../../server/token/session/authenticator.ts'
 import type { AuthenticatorParts } from '../../server/token/session/authenticator.ts'
 import { ISSUER_DEFAULTS } from '../../server/token/verify/issuer.ts'
 import type { Issuer } from '../../server/token/verify/issuer.ts'
+import { compileGlob } from '../../shared/glob.ts'
 import type { Fetch } from '../../server/token/verify/key-fetch.ts'
 import { validateRolePattern } from '../../server/token/grant/placeholders.ts'
 import { FakeClock } from './fake-clock.ts'
@@ -23,13 +24,19 @@ export const AUD = 'respcast'
 export const NOW = 1_700_000_000
 
 /** The default issuer, with {@link SECRET} unless told otherwise. */
-export function testIssuer(changes: Partial<Issuer> = {}): Issuer {
+/** Settings of an issuer; roles as globs in text. */
+export type IssuerChanges = Partial<Omit<Issuer, 'roles'>> & {
+  readonly roles?: readonly string[] | undefined
+}
+
+export function testIssuer({ roles, ...changes }: IssuerChanges = {}): Issuer {
   return {
     ...ISSUER_DEFAULTS,
     iss: ISS,
     audience: [AUD],
     keys: { kind: 'secret', secret: SECRET },
     ...changes,
+    roles: roles?.map((glob) => compileGlob(glob)),
   }
 }
 

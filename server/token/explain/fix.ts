@@ -130,7 +130,7 @@ export function fixForGrant(subject: ExplainedGrant, { entry, request }: Questio
 /** The line that lets an issuer name a role. */
 function boundLine({ token }: CompiledGrant, role: string): string {
   const { alias, roles } = token.issuer
-  return `issuer ${alias} roles ${[...(roles ?? []), role].join(' ')}`
+  return `issuer ${alias} roles ${[...(roles ?? []).map(({ pattern }) => pattern), role].join(' ')}`
 }
 
 /** The rules that allow channels or patterns. After `&*` the ACL takes no other. */

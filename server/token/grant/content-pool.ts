@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 const LONGEST_PLAIN_KEY = 128
 
 /**
- * Keeps one object per content for as long as somebody else holds it: objects are found again by a key that says
- * all they hold, and are collected like any other once their last user lets go.
+ * Pool of one object per content. Objects are found by a key that describes all of their content, and are collected like any
+ * other once nothing else refers to them.
  */
 export class ContentPool<T extends object> {
   readonly #byKey = new Map<string, WeakRef<T>>()
@@ -13,7 +13,7 @@ export class ContentPool<T extends object> {
     if (this.#byKey.get(key)?.deref() === undefined) this.#byKey.delete(key)
   })
 
-  /** Objects remembered, those included that were collected but not yet forgotten. */
+  /** Number of keys, including those of objects that were collected but not yet removed. */
   get size(): number {
     return this.#byKey.size
   }

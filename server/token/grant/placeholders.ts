@@ -3,25 +3,25 @@ import { MAX_PATTERN_BYTES, MAX_PATTERNS } from '../verify/claims.ts'
 import { fromByteString, lookUp, plainName } from '../text.ts'
 import type { JsonObject } from '../text.ts'
 
-/** Where the value of a placeholder comes from. */
+/** A placeholder, by the source of its value. */
 type Placeholder =
   | { readonly kind: 'sub' }
   | { readonly kind: 'iss' }
   /** `each`: the value is an array, and every element makes a pattern. */
   | { readonly kind: 'claim'; readonly path: string; readonly each: boolean }
 
-/** A pattern of a role, taken apart: literal byte strings (braces resolved) and placeholders. */
+/** A parsed pattern of a role: literal byte strings (braces resolved) and placeholders. */
 export type RolePattern = readonly (string | Placeholder)[]
 
-/** What placeholders are filled from. */
+/** The values that fill placeholders. */
 export interface PlaceholderValues {
   /** Byte string. */
   readonly sub: string
   /** Byte string. */
   readonly iss: string
-  /** The token's payload; called only if a placeholder needs it. */
+  /** Returns the token's payload; called only if a placeholder needs it. */
   readonly payload: () => JsonObject
-  /** Characters (bytes) that no value may hold. */
+  /** Bytes that no value may contain. */
   readonly separators: string
 }
 
@@ -32,7 +32,7 @@ const PLACEHOLDER_UNIT = 0x100
  * Checks a channel pattern of a role when the role is stored.
  *
  * @param pattern Byte string, without the `&`.
- * @returns A sentence that says what is wrong, or `undefined`.
+ * @returns The problem in a sentence, or `undefined`.
  */
 export function validateRolePattern(pattern: string): string | undefined {
   const parsed = parseRolePattern(pattern)
@@ -50,9 +50,9 @@ export function fixedText(pattern: RolePattern): string | undefined {
 }
 
 /**
- * Takes a pattern of a role apart: `{sub}`, `{iss}`, `{claim.<path>}`, `{claim.<path>[]}`, and `{{` `}}` for braces.
+ * Parses a pattern of a role: `{sub}`, `{iss}`, `{claim.<path>}`, `{claim.<path>[]}`, and `{{` `}}` for braces.
  *
- * @returns The parts, or a sentence that says what is wrong.
+ * @returns The parts, or the problem in a sentence.
  */
 export function parseRolePattern(pattern: string): RolePattern | string {
   const parts: (string | Placeholder)[] = []
@@ -85,7 +85,7 @@ export function parseRolePattern(pattern: string): RolePattern | string {
 }
 
 /**
- * Fills the placeholders of a pattern for one token. A pattern without any is not meant, see {@link fixedText}.
+ * Fills the placeholders of a pattern for one token. For a pattern without any see {@link fixedText}.
  *
  * Values are escaped, so that they match themselves and nothing else. A pattern vanishes where a value is missing,
  * empty, not a string, holds a separator, white space or a control, or makes the pattern longer than 256 bytes.

@@ -1,3 +1,4 @@
+import { compileGlob } from '../../../shared/glob.ts'
 import { issuersOf, type IssuerSettings } from '../../config/issuers.ts'
 import type { Settings } from '../../config/settings.ts'
 import { RespcastError } from '../../errors.ts'
@@ -18,7 +19,7 @@ export function configuredIssuers(settings: Settings): Issuer[] {
     keys: keySource(configured),
     claim: fromByteString(configured.claim),
     format: claimsFormat(configured),
-    roles: configured.roles,
+    roles: configured.roles?.map((glob) => compileGlob(glob)),
     ceiling: configured.ceiling,
     leewaySeconds: configured.leewaySeconds,
     maxLifetimeSeconds: configured.maxLifetimeSeconds,

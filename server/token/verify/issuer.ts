@@ -1,4 +1,3 @@
-import { compileGlob } from '../../../shared/glob.ts'
 import type { Glob } from '../../../shared/glob.ts'
 import { KEY_PAIR_ALGORITHMS, SECRET_ALGORITHMS } from './keys.ts'
 import { toByteString } from '../text.ts'
@@ -12,7 +11,7 @@ export type PreviousSecret = ({ readonly secret: Uint8Array } | { readonly path:
   readonly validUntilMs: number
 }
 
-/** Where the keys of an issuer come from. */
+/** The source of an issuer's keys. */
 export type KeySource =
   | { readonly kind: 'secret'; readonly secret: Uint8Array; readonly previous?: PreviousSecret }
   /** One trailing line break of the file is not part of the secret. */
@@ -22,7 +21,7 @@ export type KeySource =
   | { readonly kind: 'jwks-file'; readonly path: string }
   | { readonly kind: 'jwks-url'; readonly url: string }
 
-/** The shape in which tokens of an issuer say what they grant, see `readGrants`. */
+/** The format in which tokens of an issuer claim their grants, see `readGrants`. */
 export type ClaimsFormat =
   /** An object of its own, under the name or dotted path `claim` of the issuer. */
   | { readonly kind: 'respcast' }
@@ -51,8 +50,8 @@ export interface Issuer {
   /** Name or dotted path of the claim that holds the grants. */
   readonly claim: string
   readonly format: ClaimsFormat
-  /** Globs of the roles it may name (byte strings, without `role:`); `undefined` is all. */
-  readonly roles: readonly string[] | undefined
+  /** The roles it may name (globs over byte strings, without `role:`); `undefined` is all. */
+  readonly roles: readonly Glob[] | undefined
   /** Name of the ACL user that bounds what its tokens grant (byte string); empty is none. */
   readonly ceiling: string
   /** Tolerance for `nbf` and `iat`; never for `exp`. */
@@ -61,7 +60,7 @@ export interface Issuer {
   readonly maxLifetimeSeconds: number
 }
 
-/** What an issuer has that does not say otherwise. */
+/** The defaults of an issuer's settings. */
 export const ISSUER_DEFAULTS = {
   alias: undefined,
   algorithms: [],
@@ -73,7 +72,7 @@ export const ISSUER_DEFAULTS = {
   maxLifetimeSeconds: 86_400,
 } as const
 
-/** The algorithms that tokens of an issuer may be signed with. */
+/** The algorithms with which tokens of an issuer may be signed. */
 export function pinnedAlgorithms(issuer: Issuer): readonly string[] {
   return issuer.algorithms.length === 0 && hasSecret(issuer) ? ['HS256'] : issuer.algorithms
 }
@@ -83,14 +82,9 @@ export function tokenUserName(alias: string | undefined, sub: string): string {
   return alias === undefined ? `jwt:${sub}` : `jwt@${alias}:${sub}`
 }
 
-const roleGlobs = new WeakMap<readonly string[], readonly Glob[]>()
-
-/** Whether tokens of an issuer may name a role; one that they may not name grants nothing to them. */
+/** Reports whether tokens of an issuer may name a role; one that they may not name grants nothing to them. */
 export function mayNameRole({ roles }: Issuer, role: string): boolean {
-  if (roles === undefined) return true
-  let globs = roleGlobs.get(roles)
-  if (globs === undefined) roleGlobs.set(roles, (globs = roles.map((glob) => compileGlob(glob))))
-  return globs.some((glob) => glob.matches(role))
+  return roles === undefined || roles.some((glob) => glob.matches(role))
 }
 
 /** The id under which a session's key is known: one key that two issuers share is two keys. */
@@ -103,7 +97,7 @@ export function issuerName(issuer: Issuer): string {
   return toByteString(issuer.iss)
 }
 
-/** What keeps a list of issuers from being used, one sentence each that names the directive; empty if nothing does. */
+/** The problems of a list of issuers, one sentence each that names the directive. */
 export function issuerProblems(issuers: readonly Issuer[]): string[] {
   const problems: string[] = []
   const aliases = new Set<string | undefined>()
@@ -123,7 +117,7 @@ export function issuerProblems(issuers: readonly Issuer[]): string[] {
   return problems
 }
 
-/** What a property of an issuer is called in the configuration. */
+/** The directive that sets a property of an issuer. */
 export function issuerDirective(issuer: Pick<Issuer, 'alias'>, name: string): string {
   return issuer.alias === undefined ? `jwt-${name}` : `issuer ${issuer.alias} ${name}`
 }

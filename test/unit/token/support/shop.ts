@@ -8,6 +8,7 @@ import {
   hmac,
   payload,
   testIssuer,
+  type IssuerChanges,
   type testAuthenticator,
 } from '../../../support/tokens.ts'
 
@@ -15,7 +16,7 @@ import {
 export const OTHER = Buffer.from('fedcba9876543210fedcba9876543210', 'latin1')
 
 /** The issuer `shop`, as the configuration makes it: no role unless one is allowed. */
-export function shop(changes: Partial<Issuer> = {}): Issuer {
+export function shop(changes: IssuerChanges = {}): Issuer {
   return testIssuer({
     alias: 'shop',
     iss: 'https://shop.example',

@@ -10,6 +10,7 @@ import {
   payload,
   SECRET,
   testAuthenticator,
+  type IssuerChanges,
   testIssuer,
   token,
   tokenBy,
@@ -74,7 +75,7 @@ describe('issuers that change under a running server', () => {
     ['another secret', { keys: { kind: 'secret', secret: SECRET } }],
     ['another claim', { claim: 'elsewhere' }],
     ['another format', { format: { kind: 'scope', claim: 'scope', prefix: '' } }],
-  ] as [string, Partial<Issuer>][])(
+  ] as [string, IssuerChanges][])(
     'a session whose token would be refused or read in another way is trusted no longer: %s',
     async (_name, changes) => {
       const tested = testAuthenticator({ issuers: [shop()] })
@@ -100,7 +101,7 @@ describe('issuers that change under a running server', () => {
         },
       },
     ],
-  ] as [string, Partial<Issuer>][])(
+  ] as [string, IssuerChanges][])(
     'a session stays where its token stays good: %s',
     async (_name, changes) => {
       const tested = testAuthenticator({ issuers: [shop()] })
@@ -173,7 +174,7 @@ describe('key sets of issuers that change', () => {
   const next = makeKey('ES256', 'two')
   const text = tokenBy(key, payload({ iss: 'https://shop.example' }))
 
-  function remote(changes: Partial<Issuer> = {}): Issuer {
+  function remote(changes: IssuerChanges = {}): Issuer {
     return shop({ keys: url(), algorithms: ['ES256'], ...changes })
   }
 

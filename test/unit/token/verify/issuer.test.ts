@@ -5,14 +5,13 @@ import {
   pinnedAlgorithms,
   tokenUserName,
 } from '../../../../server/token/verify/issuer.ts'
-import type { Issuer } from '../../../../server/token/verify/issuer.ts'
-import { SECRET, testIssuer } from '../../../support/tokens.ts'
+import { SECRET, testIssuer, type IssuerChanges } from '../../../support/tokens.ts'
 
 const FILE = { kind: 'public-key-file', path: 'issuer.pem' } as const
 const URL_KEYS = { kind: 'jwks-url', url: 'https://auth.example/keys' } as const
 
 describe('an issuer can be used', () => {
-  const good: [string, Partial<Issuer>][] = [
+  const good: [string, IssuerChanges][] = [
     ['with a secret of 32 bytes', {}],
     ['with HS512 named for its secret', { algorithms: ['HS512'] }],
     ['with a public key file and its algorithm', { keys: FILE, algorithms: ['ES256'] }],
@@ -57,7 +56,7 @@ describe('the roles that an issuer may name', () => {
 })
 
 describe('an issuer is refused, with the directive to change', () => {
-  const bad: [string, Partial<Issuer>, RegExp][] = [
+  const bad: [string, IssuerChanges, RegExp][] = [
     ['without iss', { iss: '' }, /^jwt-issuer must be/],
     ['without audience', { audience: [] }, /^jwt-audience must be/],
     ['with an empty audience', { audience: [''] }, /^jwt-audience must be/],

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Issuer } from '../../../../server/token/verify/issuer.ts'
 import {
   compact,
   hmac,
   payload,
   SECRET,
   testAuthenticator,
+  type IssuerChanges,
   testIssuer,
   token,
   tokenFor,
@@ -135,7 +135,7 @@ describe('the roles that an issuer may name', () => {
 })
 
 describe('the ceiling of an issuer', () => {
-  const bounded = (changes: Partial<Issuer> = {}): Tested =>
+  const bounded = (changes: IssuerChanges = {}): Tested =>
     testAuthenticator({ issuers: [testIssuer(), shop({ ceiling: 'partners', ...changes })] })
 
   test('bounds its tokens, beside the ceiling of the subject', async () => {

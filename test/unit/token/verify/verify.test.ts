@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { Issuer } from '../../../../server/token/verify/issuer.ts'
 import { createKeySet } from '../../../../server/token/verify/key-set.ts'
 import type { VerifiedToken } from '../../../../server/token/verify/verify.ts'
 import { looksLikeToken, verify } from '../../../../server/token/verify/verify.ts'
@@ -12,13 +11,14 @@ import {
   NOW,
   payload,
   SECRET,
+  type IssuerChanges,
   testIssuer,
   token,
 } from '../../../support/tokens.ts'
 
 async function outcome(
   text: string,
-  changes: Partial<Issuer> = {},
+  changes: IssuerChanges = {},
   clock = new FakeClock(NOW * 1000),
 ): Promise<VerifiedToken | string> {
   const issuer = testIssuer(changes)
@@ -27,7 +27,7 @@ async function outcome(
   return 'ok' in result ? result.ok : `${result.refused.reply}: ${result.refused.detail}`
 }
 
-async function accepted(text: string, changes?: Partial<Issuer>): Promise<VerifiedToken> {
+async function accepted(text: string, changes?: IssuerChanges): Promise<VerifiedToken> {
   const result = await outcome(text, changes)
   if (typeof result === 'string') throw new Error(result)
   return result
