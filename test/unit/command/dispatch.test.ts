@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { command, TestCore, type TestClient } from '../../support/test-core.ts'
+import { tokenFor } from '../../support/tokens.ts'
 
 const NOAUTH = '-NOAUTH Authentication required.\r\n'
 
@@ -70,6 +71,44 @@ describe('Without a login', () => {
     const client = new TestCore().connect({ transport: 'websocket' })
     expect(client.send('PING')).toBe(NOAUTH)
     expect(client.send('NONSENSE')).toBe(NOAUTH)
+  })
+})
+
+describe('Where several rules refuse a command of a token session, the first in precedence is answered and logged:', () => {
+  const NO_CHANNEL = '-NOPERM No permissions to access a channel\r\n'
+  const noCommand = (name: string): string =>
+    `-NOPERM User jwt:42 has no permissions to run the '${name}' command\r\n`
+
+  /** Sends a command of a session. @returns The answer, and the reason and object of ACL LOG. */
+  async function refused(claims: object, ceiling: string | undefined, line: string) {
+    const server = new TestCore()
+    if (ceiling !== undefined) server.setUser('jwt:42', ceiling)
+    const client = server.connect({ protocol: 3 })
+    expect(await client.sendAndWait('AUTH', 'jwt', tokenFor(claims))).toBe('+OK\r\n')
+    const answer = client.send(...line.split(' '))
+    const [entry] = server.aclLog.list()
+    return [answer, entry?.reason, entry?.object]
+  }
+
+  test.each([
+    ['deny before the user', { subscribe: ['a'], deny: ['b'] }, undefined, 'PUBLISH b x'],
+    ['deny before a ceiling', { channels: ['*'], deny: ['b'] }, '-publish', 'PUBLISH b x'],
+    ['a ceiling before the user', { publish: ['a'] }, 'resetchannels &a', 'SUBSCRIBE b'],
+  ])('%s, where the one refuses the channel and the other the command', async (...given) => {
+    const [, claims, ceiling, line] = given
+    expect(await refused(claims, ceiling, line)).toEqual([NO_CHANNEL, 'channel', 'b'])
+  })
+
+  test('a ceiling before the user, where the one refuses the command and the other the channel', async () => {
+    const answer = await refused({ channels: ['a'] }, '-subscribe', 'SUBSCRIBE b')
+    expect(answer).toEqual([noCommand('subscribe'), 'command', 'subscribe'])
+  })
+
+  test('deny, then a ceiling, where each refuses another channel', async () => {
+    const claims = { subscribe: ['a', 'b'], deny: ['a'] }
+    expect(await refused(claims, undefined, 'SUBSCRIBE c a')).toEqual([NO_CHANNEL, 'channel', 'a'])
+    const answer = await refused({ subscribe: ['a'] }, 'resetchannels &b', 'SUBSCRIBE a b')
+    expect(answer).toEqual([NO_CHANNEL, 'channel', 'a'])
   })
 })
 
