@@ -1,15 +1,15 @@
-/** How long to wait between attempts, in milliseconds. */
-export interface BackoffLimits {
-  /** The longest first wait. It doubles with each attempt. */
+/** Limits of the waits between attempts, in milliseconds. */
+interface BackoffLimits {
+  /** Maximum of the first wait. It doubles with each attempt. */
   readonly baseMs: number
-  /** The longest wait of all. */
+  /** Upper limit of the waits. */
   readonly maxMs: number
 }
 
 /**
- * The wait before an attempt: any length between nothing and a ceiling that doubles each time ("full jitter").
+ * Returns the wait before an attempt: random, up to a ceiling that doubles with each attempt ("full jitter").
  *
- * Clients that lost a server in the same moment come back evenly spread over the ceiling, not in waves.
+ * Clients that lose a server at the same moment return evenly spread, not in waves.
  *
  * @param attempt 0 for the first attempt.
  * @param random Gives a number from 0 up to, but not including, 1.

@@ -7,12 +7,12 @@ export function utf8Bytes(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** The text of UTF-8 bytes. Bytes that are not UTF-8 become U+FFFD: for people to read, never to name things. */
+/** The text of UTF-8 bytes. Bytes that are not UTF-8 become U+FFFD: for display, never as a key. */
 export function utf8Text(bytes: Uint8Array): string {
   return decoder.decode(bytes)
 }
 
-/** How many bytes {@link utf8Bytes} makes of a text, without making them. */
+/** Returns the number of bytes that {@link utf8Bytes} would make of a text. */
 export function utf8Length(text: string): number {
   let length = 0
   for (let at = 0; at < text.length; at++) {
@@ -32,9 +32,9 @@ export function utf8Length(text: string): number {
 }
 
 /**
- * Writes the UTF-8 bytes of a text into `target` from `at` on, which must have room for them.
+ * Writes the UTF-8 bytes of a text into `target`, starting at `at`. The target must have room.
  *
- * @returns The position behind them.
+ * @returns The position after them.
  */
 export function writeUtf8(target: Uint8Array, at: number, text: string): number {
   return at + encoder.encodeInto(text, target.subarray(at)).written
@@ -43,7 +43,7 @@ export function writeUtf8(target: Uint8Array, at: number, text: string): number 
 /** The byte string of bytes: one UTF-16 unit (0–255) per byte, so that different bytes never collide as a key. */
 export function byteString(bytes: Uint8Array): string {
   let text = ''
-  // In pieces that fit on the call stack. TextDecoder's `latin1` is windows-1252 and would not do.
+  // In pieces that fit on the call stack. The `latin1` of TextDecoder is windows-1252.
   for (let from = 0; from < bytes.length; from += 8192) {
     // `apply` takes whatever has a length, unlike its type; spreading would be five times slower.
     const units = bytes.subarray(from, from + 8192) as unknown as number[]

@@ -2,7 +2,7 @@ const BACKSLASH = 0x5c
 const DOUBLE_QUOTE = 0x22
 const SINGLE_QUOTE = 0x27
 
-/** What `\n` and the like stand for inside double quotes. */
+/** Escapes such as `\n` inside double quotes. */
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['n', '\n'],
   ['r', '\r'],
@@ -11,19 +11,19 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['a', '\u0007'],
 ])
 
-/** Where a word's part ends, and what it says. */
+/** Part of a word: its text and its end. */
 interface Part {
   readonly end: number
   readonly text: string
 }
 
 /**
- * Splits a line into words by Redis' quoting, in linear time: blanks separate, `"..."` knows `\n \r \t \b \a \xHH` and
- * takes a backslash before anything else away, `'...'` knows `\'` only. A quote may open within a word; where it closes, a
- * blank or the end must follow. A NUL ends the line, as it ends a C string.
+ * Splits a line into words with the quoting of Redis, in linear time. Words are separated by white space. `"..."` has the escapes
+ * `\n \r \t \b \a \xHH`, and drops a backslash before anything else; `'...'` has only `\'`. A quote may open within a word; white
+ * space or the end must follow where it closes. A NUL ends the line, as it ends a C string.
  *
  * @param line Byte string.
- * @returns The words, or undefined where quotes are unbalanced.
+ * @returns The words; undefined if quotes are unbalanced.
  */
 export function splitWords(line: string): string[] | undefined {
   const words: string[] = []
@@ -37,7 +37,7 @@ export function splitWords(line: string): string[] | undefined {
   return words
 }
 
-/** Writes a word so that {@link splitWords} reads it back: quoted where it must be. */
+/** Writes a word so that {@link splitWords} reads it back; quoted if necessary. */
 export function quoteWord(word: string): string {
   if (/^[!#-&(-~]+$/.test(word) && !word.startsWith('#')) return word
   return quoteText(word)
@@ -120,12 +120,12 @@ function skipBlanks(line: string, from: number): number {
   return at
 }
 
-/** A blank as C's `isspace` has it. */
+/** Reports whether a unit is white space in the sense of `isspace` in C. */
 function isBlank(unit: number): boolean {
   return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d)
 }
 
-/** What an unquoted word ends at. */
+/** Reports whether a unit ends an unquoted word. */
 function endsWord(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09 || unit === 0
 }

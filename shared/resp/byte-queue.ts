@@ -5,10 +5,10 @@ const CR = 0x0d
 const NOTHING = new Uint8Array(0)
 
 /**
- * Bytes that arrived and are not read yet, in the chunks in which they arrived.
+ * Queue of received chunks that are not read yet.
  *
- * A line or a block that is cut over chunks is gathered as it comes, in a buffer that doubles: each byte is looked at
- * once, and at most twice as much is allocated as has arrived, whatever length was announced.
+ * A line or block that spans chunks is gathered in a buffer that doubles: each byte is examined once, and at most twice the
+ * received bytes are allocated, whatever length was announced.
  */
 export class ByteQueue {
   readonly #chunks: Uint8Array[] = []
@@ -23,7 +23,7 @@ export class ByteQueue {
     if (chunk.length > 0) this.#chunks.push(chunk)
   }
 
-  /** The next byte, left where it is; undefined if there is none. */
+  /** The next byte, which stays in the queue; undefined if there is none. */
   peek(): number | undefined {
     return this.#chunks[0]?.[this.#at]
   }
@@ -77,7 +77,7 @@ export class ByteQueue {
     return this.#release()
   }
 
-  /** @param maxBytes What will be gathered at most: no more is ever allocated. */
+  /** @param maxBytes Upper limit of the gathered bytes: no more is ever allocated. */
   #gather(piece: Uint8Array, maxBytes: number): void {
     const needed = this.#gatheredBytes + piece.length
     if (needed > this.#gathered.length) {

@@ -1,10 +1,10 @@
 import { utf8Length, writeUtf8 } from '../bytes.ts'
 
-/** An argument of a command: a text, which is sent as UTF-8, or bytes, which are sent as they are. */
+/** Argument of a command: a text, which is sent as UTF-8, or bytes, which are sent unchanged. */
 export type CommandArgument = string | Uint8Array
 
 /**
- * Writes a command as RESP wants it: an array of bulk strings, in one buffer of the exact size.
+ * Encodes a command: an array of bulk strings, in one buffer of the exact size.
  *
  * @param args The command's name first.
  */

@@ -4,7 +4,7 @@ import { RespProtocolError } from './error.ts'
 import * as line from './line.ts'
 import type { RespMap, RespValue } from './types.ts'
 
-/** What a reader accepts. A stream that exceeds a limit is a protocol error. */
+/** Limits of a reader. A stream that exceeds one is a protocol error. */
 export interface ReaderLimits {
   /** The longest line: simple strings, errors, numbers. Bytes; default 64 KiB. */
   readonly maxLineBytes: number
@@ -32,17 +32,17 @@ const BULK = 0x24 // $
 const BULK_ERROR = 0x21 // !
 const VERBATIM = 0x3d // =
 
-/** The type of a value that attributes were read for; no byte has this number. */
+/** Type of a value with attributes; no byte has this number. */
 const DECORATED = -1
 
 const TYPE_BYTES = '+-:_#,($!=*%~>|'
 
 /** More bytes are needed. */
 const MORE = Symbol('more')
-/** A value was begun, and its content is to be read next. */
+/** A value was opened, and its content is read next. */
 const OPENED = Symbol('opened')
 
-/** What one step of the reader found. */
+/** Result of one step of the reader. */
 type Step = RespValue | typeof MORE | typeof OPENED
 
 /** An aggregate whose items have not all been read. */
@@ -62,10 +62,10 @@ interface OpenBulk {
 }
 
 /**
- * Reads RESP2 and RESP3 values from bytes that arrive in any cuts.
+ * Reads RESP2 and RESP3 values from bytes that arrive in chunks of any size.
  *
- * `push` the bytes as they come, then call `next` until it gives undefined. Memory grows with the bytes received, never
- * with a length that was only announced. Bulk strings are copies that the caller owns.
+ * `push` the bytes as they arrive, then call `next` until it returns undefined. Memory grows with the bytes received, never with
+ * an announced length. Bulk strings are copies that the caller owns.
  *
  * Streamed strings and aggregates (`$?`, `*?`) are refused: no server sends them.
  *
@@ -85,15 +85,15 @@ export class RespReader {
     this.#limits = { ...DEFAULT_LIMITS, ...limits }
   }
 
-  /** Takes over a chunk, which must not be changed any more. */
+  /** Adds a chunk, which must not be changed afterwards. */
   push(chunk: Uint8Array): void {
     this.#bytes.push(chunk)
   }
 
   /**
-   * Gives the next whole value; undefined if its last byte has not arrived.
+   * Returns the next complete value; undefined if its last byte has not arrived.
    *
-   * @throws {RespProtocolError} At the first byte that cannot be part of an acceptable stream, and ever after.
+   * @throws {RespProtocolError} At the first byte that cannot be part of an acceptable stream, and on every later call.
    */
   next(): RespValue | undefined {
     if (this.#failure) throw this.#failure
@@ -216,15 +216,15 @@ export class RespReader {
     return OPENED
   }
 
-  /** Attributes are whole: they wait for the value that they are about. */
+  /** Attributes are complete: they wait for their value. */
   #decorate(items: readonly RespValue[]): void {
     this.#open.push({ type: DECORATED, missing: 1, items: [build(MAP, items)] })
   }
 
   /**
-   * Puts a value into the innermost open aggregate, and with it each aggregate that becomes whole by that.
+   * Adds a value to the innermost open aggregate, and closes each aggregate that becomes complete.
    *
-   * @returns The top-level value, once it is whole.
+   * @returns The top-level value, once it is complete.
    */
   #close(value: RespValue): RespValue | undefined {
     let current = value

@@ -1,5 +1,5 @@
 /**
- * A RESP value. What JavaScript has, stands for itself; the rest are small objects told apart by `type`.
+ * A RESP value. JavaScript values stand for themselves; the rest are small objects, distinguished by `type`.
  *
  * | RESP | here |
  * |---|---|
@@ -35,14 +35,14 @@ export type RespValue =
   | RespPush
   | RespAttributed
 
-/** An error reply: a value like any other, not something thrown. */
+/** An error reply: a value like any other, not an exception. */
 export interface RespError {
   readonly type: 'error'
   /** The whole line, its code first. */
   readonly message: string
 }
 
-/** A floating-point number, kept apart from integers so that `,1` and `:1` differ. */
+/** A floating-point number, distinct from integers so that `,1` and `:1` differ. */
 export interface RespDouble {
   readonly type: 'double'
   readonly value: number
@@ -54,7 +54,7 @@ export interface RespBigNumber {
   readonly value: bigint
 }
 
-/** A text for people, such as the reply of `INFO`. */
+/** A text for display, such as the reply of `INFO`. */
 export interface RespVerbatim {
   readonly type: 'verbatim'
   /** Three bytes as text: `txt`, `mkd`. */
@@ -62,48 +62,48 @@ export interface RespVerbatim {
   readonly bytes: Uint8Array
 }
 
-/** Pairs in the order in which they came; keys may be any value, and may repeat. */
+/** Pairs in order of arrival; keys may be any value, and may repeat. */
 export interface RespMap {
   readonly type: 'map'
   readonly entries: readonly (readonly [key: RespValue, value: RespValue])[]
 }
 
-/** Members in the order in which they came. */
+/** Members in order of arrival. */
 export interface RespSet {
   readonly type: 'set'
   readonly members: readonly RespValue[]
 }
 
-/** Something that is not a reply: a message, a confirmation, a notice. The first item names its kind. */
+/** A value that is not a reply: a message, a confirmation, a notice. The first item is its kind. */
 export interface RespPush {
   readonly type: 'push'
   readonly items: readonly RespValue[]
 }
 
-/** A value with remarks about it that came before it. */
+/** A value with attributes that preceded it. */
 export interface RespAttributed {
   readonly type: 'attributed'
   readonly attributes: RespMap
   readonly value: RespValue
 }
 
-/** Tells whether a value is a push. */
+/** Reports whether a value is a push. */
 export function isPush(value: RespValue): value is RespPush {
   return isTagged(value) && value.type === 'push'
 }
 
-/** Tells whether a value is an error reply. */
+/** Reports whether a value is an error reply. */
 export function isError(value: RespValue): value is RespError {
   return isTagged(value) && value.type === 'error'
 }
 
-/** The values that are told apart by `type`. */
+/** The values that have a `type`. */
 export type TaggedValue = Exclude<
   RespValue,
   string | Uint8Array | number | bigint | null | boolean | readonly RespValue[]
 >
 
-/** Tells whether a value is one of those with a `type`. */
+/** Reports whether a value has a `type`. */
 export function isTagged(value: RespValue): value is TaggedValue {
   return (
     typeof value === 'object' &&

@@ -3,7 +3,7 @@ import { isTagged } from './types.ts'
 import type { RespValue, TaggedValue } from './types.ts'
 
 /**
- * Writes a value as RESP3.
+ * Encodes a value as RESP3.
  *
  * Simple strings and errors cannot hold line ends: each CR and each LF becomes a space, as Redis does it.
  *
@@ -98,7 +98,7 @@ function doubleText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-/** A buffer that doubles as it fills. */
+/** A buffer that doubles when it is full. */
 class ByteWriter {
   #buffer = new Uint8Array(64)
   #length = 0

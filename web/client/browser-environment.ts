@@ -2,7 +2,7 @@ import { utf8Bytes } from '../../shared/bytes.ts'
 import type { Environment, OpenSocket } from './environment.ts'
 import type { WebSocketConstructor } from './options.ts'
 
-/** What pages have, and workers and Node.js may lack. */
+/** Globals of pages, which workers and Node.js may lack. */
 const surroundings = globalThis as Partial<
   Pick<typeof globalThis, 'document' | 'navigator' | 'addEventListener' | 'removeEventListener'> & {
     WebSocket: WebSocketConstructor
@@ -31,7 +31,7 @@ export function environmentOf(WebSocketClass?: WebSocketConstructor): Environmen
         const { shareTabs } = await import('./tabs.ts')
         return await shareTabs(url, token)
       } catch {
-        // The part is not there, or the browser does not let it run: a connection of one's own is as good.
+        // The file is missing, or the browser does not let it run: a connection of its own works as well.
         return undefined
       }
     },

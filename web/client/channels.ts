@@ -1,7 +1,7 @@
 /**
- * What an application says about its channels: name → type of the data. A `*` in a name stands for any text, as in a pattern.
+ * Types of the channels of an application: name → type of the data. A `*` in a name stands for any text, as in a pattern.
  *
- * Compile time only: nothing checks what publishers really send.
+ * Compile time only: the messages of publishers are not checked.
  *
  * @example
  * interface Channels { 'room:*': { text: string }; ticker: Uint8Array }
@@ -26,12 +26,12 @@ export type DataIn<Channels, Name extends string> = Name extends keyof Channels
       [Key in keyof Channels & string]: Name extends Globbed<Key> ? Channels[Key] : never
     }[keyof Channels & string]
 
-/** The data of a pattern: by its own key, else whatever any channel may bring. */
+/** The data of a pattern: by its own key, else that of any channel. */
 export type PatternDataIn<Channels, Pattern extends string> = Pattern extends keyof Channels
   ? Channels[Pattern]
   : Channels[keyof Channels & string]
 
-/** What may be published where `Data` is heard. Bytes always are sent as they are. */
+/** Type of the data that may be published to a channel of `Data`. Bytes are always sent unchanged. */
 export type Publishable<Data> = [Data] extends [Uint8Array]
   ? string | Uint8Array
   : Data | Uint8Array

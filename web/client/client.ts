@@ -27,7 +27,7 @@ import type {
   Verdict,
 } from './types.ts'
 
-/** Commands that would change what the connection is. */
+/** Commands that would change the state of the connection. */
 const RESERVED = /^(AUTH|HELLO|RESET|QUIT|MULTI|EXEC|DISCARD|MONITOR|[PS]?(UN)?SUBSCRIBE)$/i
 
 /** Arguments of `subscribe` after the name: a handler, or options, or both. */
@@ -49,7 +49,7 @@ type CodedArguments<Choice extends CodecName | AnyCodec> =
  * Delivery is at most once. After a loss of connection everything is subscribed again, and a `gap` event says how long
  * messages may have been missed.
  *
- * @typeParam Channels Which data which channel brings (channels.ts); by default any channel brings what the codec makes.
+ * @typeParam Channels Data types of the channels (channels.ts). By default every channel has the type of the codec.
  */
 export class RespcastClient<Channels extends object = Record<string, Uint8Array>> {
   readonly #environment: Environment
@@ -61,7 +61,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   readonly #subscriptions: Subscriptions
   readonly #abort = (): void => this.close()
   #identity: Identity | undefined
-  /** Since when messages may have been missed, in milliseconds of the monotonic clock. */
+  /** Start of the gap in which messages may have been missed, in milliseconds of the monotonic clock. */
   #gapSinceMs: number | undefined
 
   /** Use `connect`. */
@@ -104,7 +104,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   /**
    * Listens to an event.
    *
-   * @returns Ends that.
+   * @returns A function that removes the listener.
    */
   on<Name extends keyof ClientEvents>(
     name: Name,
@@ -113,7 +113,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     return this.#events.on(name, listener)
   }
 
-  /** Hears a channel. May be called at any time; the subscription outlives connections. Redis `SUBSCRIBE`. */
+  /** Subscribes to a channel. May be called at any time; the subscription survives reconnects. Redis `SUBSCRIBE`. */
   subscribe<Choice extends CodecName | AnyCodec>(
     channel: Bytes,
     ...args: CodedArguments<Choice>
@@ -126,7 +126,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     return this.#add('channel', channel, args)
   }
 
-  /** Hears all channels that match a glob pattern. Redis `PSUBSCRIBE`. */
+  /** Subscribes to all channels that match a glob pattern. Redis `PSUBSCRIBE`. */
   psubscribe<Choice extends CodecName | AnyCodec>(
     pattern: Bytes,
     ...args: CodedArguments<Choice>
@@ -139,7 +139,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     return this.#add('pattern', pattern, args)
   }
 
-  /** Hears a shard channel. Redis `SSUBSCRIBE`. */
+  /** Subscribes to a shard channel. Redis `SSUBSCRIBE`. */
   ssubscribe<Choice extends CodecName | AnyCodec>(
     channel: Bytes,
     ...args: CodedArguments<Choice>
@@ -153,9 +153,9 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   }
 
   /**
-   * Publishes to a channel, by the client's codec; bytes are sent as they are.
+   * Publishes to a channel with the codec of the client. Bytes are sent unchanged.
    *
-   * @returns How many subscribers it went to. Redis `PUBLISH`.
+   * @returns Number of receivers. Redis `PUBLISH`.
    * @throws {RespcastError} `ConnectionError`, `ReplyError` (`NOPERM`)
    */
   publish<Name extends NameIn<Channels>>(
@@ -177,7 +177,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
    * Sends any other command.
    *
    * @returns The reply, as shared/resp/types.ts describes it.
-   * @throws {RespcastError} As `publish`, and `ERR_COMMAND` for commands that would change what the connection is.
+   * @throws {RespcastError} As `publish`, and `ERR_COMMAND` for commands that would change the state of the connection.
    */
   async call(command: string, ...args: readonly CommandArgument[]): Promise<RespValue> {
     if (RESERVED.test(command))
@@ -186,7 +186,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   }
 
   /**
-   * Asks the server why a channel cannot be heard, or whether it can.
+   * Asks the server for the reason why a channel may or may not be used.
    *
    * @param command `subscribe`, `psubscribe`, `ssubscribe`, `publish`, `spublish`.
    * @throws {RespcastError} As `publish`.
@@ -195,13 +195,13 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     return verdictOf(await this.#send(['TOKEN', 'WHY', command, channel]))
   }
 
-  /** Connects at once where the client waits, and tries again where it was denied. */
+  /** Connects now if the client waits or was denied. */
   retry(): void {
     this.#connection.start()
   }
 
   /**
-   * Uses another token from now on: logs in with it on the live connection, or connects where the client waits or was denied.
+   * Replaces the token: logs in with it on the live connection, or connects if the client waits or was denied.
    *
    * @throws {RespcastError} `ReplyError` where the server refuses it; the token before stays in use. `ERR_COMMAND` for a client
    *   with a `login`.
@@ -224,7 +224,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     }
   }
 
-  /** Closes the connection and ends all subscriptions, for good. */
+  /** Closes the connection and ends all subscriptions. The client cannot be used again. */
   close(): void {
     this.#settings.signal?.removeEventListener('abort', this.#abort)
     this.#pulse.end()
@@ -235,7 +235,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   #add(kind: SubscriptionKind, name: Bytes, args: Arguments<never>): unknown {
     const [first, second] = args
     const [handler, options] = typeof first === 'function' ? [first, second] : [undefined, first]
-    // The codec makes what the handler's type says, or what it was cast to by the channel map.
+    // The codec, or the channel map, determines the type of the handler.
     const call = handler as MessageHandler<unknown> | undefined
     const subscription = this.#subscriptions.add(kind, name, call, options ?? {})
     const { state } = this
@@ -288,7 +288,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     if (link) await this.#subscriptions.online(link)
   }
 
-  /** A connection that was closed in good order has missed nothing until now, another one since its last byte. */
+  /** After an orderly close nothing was missed until now, after any other since the last byte. */
   #offline(link: Link, complete: boolean): void {
     const sinceMs = complete ? this.#nowMs() : link.lastReceivedMs
     if (this.#subscriptions.anyLive) this.#gapSinceMs ??= sinceMs
@@ -324,7 +324,7 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     this.#events.emit(name, argument, (error) => this.#fail(error))
   }
 
-  /** Errors of handlers that nobody listens for go where uncaught errors go. */
+  /** Without a listener for errors they become uncaught errors. */
   #fail(error: unknown): void {
     if (this.#events.has('error')) this.#events.emit('error', error, rethrow)
     else rethrow(error)
@@ -340,7 +340,7 @@ function rethrow(error: unknown): void {
 /**
  * Reads the reply of `TOKEN WHY`: a string, or a map whose first value is that string.
  *
- * @returns What stands in the way, or `ok`. A newer server may have other words.
+ * @returns The obstacle, or `ok`. A newer server may have other words.
  */
 function verdictOf(reply: RespValue): Verdict {
   const value = isTagged(reply) && reply.type === 'map' ? (reply.entries[0]?.[1] ?? '') : reply

@@ -1,23 +1,23 @@
 import { utf8Text } from '../../shared/bytes.ts'
 import type { Bytes } from './types.ts'
 
-/** Makes data of payloads, and payloads of data. */
+/** Converts payloads to data and back. */
 export interface Codec<Data> {
-  /** @throws Whatever tells that a payload cannot be read: the message is reported, and not delivered. */
+  /** @throws If the payload cannot be read: the error is reported, and the message is not delivered. */
   decode(payload: Uint8Array): Data
   encode(data: Data): Bytes
 }
 
-/** A codec, whatever its data are. */
+/** A codec of any data. */
 export interface AnyCodec {
   decode(payload: Uint8Array): unknown
   encode(data: never): Bytes
 }
 
-/** The codecs that need no writing: bytes as they are, UTF-8 text, and JSON in UTF-8. */
+/** Built-in codecs: unchanged bytes, UTF-8 text, and JSON in UTF-8. */
 export type CodecName = 'bytes' | 'text' | 'json'
 
-/** What data a codec makes. JSON may be anything, so look before using it. */
+/** Type of the data of a codec. JSON may be anything: check it before use. */
 export type DataOf<Choice extends CodecName | AnyCodec> = Choice extends 'bytes'
   ? Uint8Array
   : Choice extends 'text'
@@ -37,6 +37,6 @@ const CODECS: Record<CodecName, AnyCodec> = {
 
 /** The codec that a name stands for; a codec stands for itself. */
 export function codecOf(choice: CodecName | AnyCodec): Codec<unknown> {
-  // What goes into a codec is what its owner typed it for.
+  // The caller's types say which data a codec takes.
   return typeof choice === 'string' ? CODECS[choice] : choice
 }

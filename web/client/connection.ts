@@ -10,18 +10,18 @@ import { TokenSource } from './token-source.ts'
 import type { TokenReason } from './token-source.ts'
 import type { Cause, ConnectionState } from './types.ts'
 
-/** A server's hint is believed up to an hour. Longer timers would be of no use, and overflow at 24.8 days. */
+/** Upper limit of a server's retry hint: an hour. Timers overflow at 24.8 days. */
 const MAX_HINT_MS = 3_600_000
 
-/** So many fresh tokens in a row may be refused as revoked. */
+/** Number of fresh tokens in a row that may be refused as revoked. */
 const MAX_REVOKED_TOKENS = 3
 
-/** What a connection tells. */
-export interface ConnectionListener {
+/** Events of a connection. */
+interface ConnectionListener {
   state(state: ConnectionState): void
   online(link: Link): void
   /**
-   * The link that was online is gone.
+   * The link that was online has ended.
    *
    * @param complete Everything the server had to send was received.
    */
@@ -31,10 +31,9 @@ export interface ConnectionListener {
 }
 
 /**
- * Keeps one link alive: fetches tokens, connects, logs in, waits, and connects again.
+ * Keeps one link alive: fetches tokens, connects, logs in, waits, and reconnects.
  *
- * There is one way to connect, whatever the reason. Each attempt has an epoch; what an earlier epoch still had under way is
- * dropped when it comes back.
+ * There is one way to connect, whatever the reason. Each attempt has an epoch; results of an earlier epoch are dropped.
  */
 export class Connection {
   readonly tokens: TokenSource
@@ -49,7 +48,7 @@ export class Connection {
   #token: string | undefined
   #attempt = 0
   #revokedTokens = 0
-  /** Before this time of the wall clock the server does not want another attempt. */
+  /** The server asked for no attempt before this time of the wall clock. */
   #notBeforeMs = 0
   #timer: ClientTimer | undefined
 
@@ -80,7 +79,7 @@ export class Connection {
     return this.#state.status === 'online' ? this.#link : undefined
   }
 
-  /** Connects now. Does nothing unless it is waiting, was denied, or has not been started. */
+  /** Connects now. Does nothing unless the connection is waiting, was denied, or has not been started. */
   start(): void {
     const { status } = this.#state
     if (this.#epoch > 0 && status !== 'denied' && !this.#isWaiting) return
@@ -88,7 +87,7 @@ export class Connection {
     void this.#connect()
   }
 
-  /** Time or the network may have changed: a wait ends, or goes on as one for the network. A server's hint is kept. */
+  /** Time or the network may have changed: a wait ends, or becomes one for the network. The server's hint still holds. */
   wake(): void {
     if (!this.#isWaiting) return
     const { clock } = this.#environment
@@ -99,7 +98,7 @@ export class Connection {
     }
   }
 
-  /** The server accepted the token: the connection is usable. Further calls change nothing. */
+  /** The login was accepted: the connection is usable. Further calls change nothing. */
   accepted(): void {
     const link = this.#link
     if (!link || this.#state.status === 'online') return
@@ -116,7 +115,7 @@ export class Connection {
     this.#token = token
   }
 
-  /** Gives the link up, as when it does not answer, and connects again. */
+  /** Drops a link that does not answer, and reconnects. */
   abandon(cause: Cause): void {
     const link = this.#link
     if (!link) return
@@ -240,7 +239,7 @@ export class Connection {
     }
   }
 
-  /** Leaves the epoch: its link, timers and promises are of no more effect. */
+  /** Ends the epoch: its link, timers and promises have no further effect. */
   #lost(complete: boolean): void {
     const link = this.#link
     const wasOnline = this.#state.status === 'online'
@@ -252,9 +251,8 @@ export class Connection {
   }
 
   /**
-   * Waits at least as long as the server asks for, then a random while: up to the backoff's ceiling, and up to the hint once
-   * more, so that clients which were given the same hint do not come back together. Without a network it waits for that, and
-   * tries no more often than it must.
+   * Waits at least as long as the server asks for, plus a random time: up to the ceiling of the backoff, and at least up to the
+   * hint, so that clients with the same hint do not return together. Without a network the wait is the longest one.
    */
   #wait(cause: Cause, hintMs: number | undefined): void {
     const { baseMs, maxMs } = this.#settings.reconnect
@@ -274,7 +272,7 @@ export class Connection {
     this.#enter({ status: 'denied', cause })
   }
 
-  /** One timer is enough: the deadline of a login, the proof of a good connection, and the wait exclude each other. */
+  /** One timer is enough: login deadline, stability check and wait exclude each other. */
   #arm(delayMs: number, callback: () => void): void {
     this.#timer?.cancel()
     this.#timer = this.#environment.clock.after(delayMs, callback)
@@ -286,7 +284,7 @@ export class Connection {
   }
 }
 
-/** A cause that the client found by itself. */
+/** A cause found by the client itself. */
 export function ownCause(name: string, text: unknown, code?: number): Cause {
   return { code, name, text: String(text) }
 }

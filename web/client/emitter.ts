@@ -5,7 +5,7 @@ export class Emitter<Events extends object> {
   /**
    * Calls `listener` for each event of that name.
    *
-   * @returns Ends that.
+   * @returns A function that removes the listener.
    */
   on<Name extends keyof Events>(
     name: Name,
@@ -13,7 +13,7 @@ export class Emitter<Events extends object> {
   ): () => void {
     let listeners = this.#listeners.get(name)
     if (!listeners) this.#listeners.set(name, (listeners = new Set()))
-    // A function of its own, so that the same listener may be added twice and removed once.
+    // A separate function, so that the same listener may be added twice and removed once.
     const own = (argument: Events[Name]): void => listener(argument)
     listeners.add(own)
     return () => void listeners.delete(own)
@@ -22,7 +22,7 @@ export class Emitter<Events extends object> {
   /**
    * Calls the listeners in the order in which they were added.
    *
-   * @param failed Is told what a listener throws; the others are called all the same.
+   * @param failed Takes errors of listeners; the other listeners are still called.
    */
   emit<Name extends keyof Events>(
     name: Name,
@@ -39,7 +39,7 @@ export class Emitter<Events extends object> {
     }
   }
 
-  /** Tells whether anybody listens. */
+  /** Reports whether the event has a listener. */
   has(name: keyof Events): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0
   }

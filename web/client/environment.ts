@@ -10,7 +10,7 @@ export type OpenSocket = (
   listener: SocketListener,
 ) => ClientSocket
 
-/** Time as the client sees it. */
+/** The clock of the client. */
 export interface ClientClock {
   /** Milliseconds since 1970. */
   wallMs(): number
@@ -20,7 +20,7 @@ export interface ClientClock {
   after(delayMs: number, callback: () => void): ClientTimer
 }
 
-/** What a socket tells. After `closed` it tells nothing more. */
+/** Events of a socket. Nothing follows `closed`. */
 export interface SocketListener {
   opened(): void
   received(bytes: Uint8Array): void
@@ -28,7 +28,7 @@ export interface SocketListener {
   closed(code: number, reason: string): void
 }
 
-/** A WebSocket, as far as the client needs one. */
+/** The part of a WebSocket that the client uses. */
 export interface ClientSocket {
   /** @param bytes Not of shared memory, which browsers refuse to send. */
   send(bytes: Uint8Array<ArrayBuffer>): void
@@ -36,7 +36,7 @@ export interface ClientSocket {
   close(code?: number, reason?: string): void
 }
 
-/** What surrounds the client: tests bring their own. */
+/** Time, chance and sockets of the client. Tests bring their own. */
 export interface Environment {
   readonly clock: ClientClock
   /** A number from 0 up to, but not including, 1. */
@@ -48,12 +48,12 @@ export interface Environment {
    * @param token Names the subject: tabs of one subject share.
    */
   shareTabs?(url: string, token: string | undefined): Promise<OpenSocket | undefined>
-  /** The device says that it has no network. It may be wrong. */
+  /** The device reports no network. The report may be wrong. */
   isOffline(): boolean
   /**
    * Calls `callback` whenever the page may have slept, or the network may have come or gone.
    *
-   * @returns Ends that.
+   * @returns A function that ends it.
    */
   onWake(callback: () => void): () => void
 }

@@ -6,10 +6,10 @@ import { settingsOf } from './options.ts'
 import type { ConnectOptions } from './options.ts'
 
 /**
- * Connects to a Respcast server, and stays connected until `close()`.
+ * Connects to a Respcast server, and reconnects until `close()`.
  *
  * @param url `wss://host/ws`. A token never belongs in it.
- * @param environment Sockets, time and chance; a page leaves it out.
+ * @param environment Sockets, time and chance, for tests.
  *
  * @example
  * const client = connect('wss://example.test/ws', { token: () => fetchToken() })

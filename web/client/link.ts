@@ -9,17 +9,17 @@ import type { ClientClock, ClientSocket, OpenSocket } from './environment.ts'
 import { ConnectionError, ReplyError } from './errors.ts'
 
 /** Events of a link. Nothing more comes after `closed`, or after the link was dropped. */
-export interface LinkListener {
+interface LinkListener {
   opened(): void
   /** A push that confirms no command; its items without attributes, the kind first. */
   pushed(kind: string, items: readonly RespValue[]): void
   closed(code: number, reason: string): void
-  /** The server sent something that is not RESP. The link is of no use any more, and is to be dropped. */
+  /** The server sent something that is not RESP. The owner has to drop the link. */
   failed(error: unknown): void
 }
 
 /** The answer that a command waits for: one reply, or one push per name. */
-export interface Pending {
+interface Pending {
   /** Names that are not confirmed yet, as byte strings; empty for commands that get a reply. */
   readonly names?: Set<string>
   /** Takes the reply, or an error instead of confirmations. */
@@ -37,10 +37,10 @@ interface Sent extends Pending {
 }
 
 /**
- * One WebSocket: commands out, answers matched to them in order, pushes told apart.
+ * One WebSocket: sends commands, matches answers to them in order, and separates pushes.
  *
- * A link lives as long as its socket. What belongs to an old link can therefore never reach a new one: its promises reject
- * with `ERR_LOST`, and its events are not heard.
+ * A link lives as long as its socket. So nothing of an old link reaches a new one: its promises reject with `ERR_LOST`, and its
+ * events are ignored.
  */
 export class Link {
   readonly #socket: ClientSocket
@@ -128,7 +128,7 @@ export class Link {
     })
   }
 
-  /** Closes the socket and hears nothing more of it. */
+  /** Closes the socket and ignores its further events. */
   drop(code?: number, reason?: string): void {
     if (this.#ended) return
     this.#end()
@@ -139,7 +139,7 @@ export class Link {
     if (this.#ended) return
     this.#lastReceivedMs = this.#clock.monotonicMs()
     this.#reader.push(bytes)
-    // A listener may end the link; what was read after that is no longer wanted.
+    // A listener may end the link: then nothing more is read.
     while (!this.#ended) {
       const value = this.#read()
       if (value === undefined) return

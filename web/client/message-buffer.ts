@@ -2,12 +2,12 @@ import type { RespcastError } from './errors.ts'
 import type { Message } from './types.ts'
 
 /**
- * What happens to a message that does not fit: the oldest ones make room (`drop-oldest`), it is dropped itself
- * (`drop-newest`), or the subscription ends with an `OverflowError` (`end`).
+ * Policy for a message that does not fit: drop the oldest ones (`drop-oldest`), drop the new one
+ * (`drop-newest`), or end the subscription with an `OverflowError` (`end`).
  */
 export type OverflowPolicy = 'drop-oldest' | 'drop-newest' | 'end'
 
-/** How much a subscription keeps for an iterator that is behind. */
+/** Limits of the buffer of an iterator. */
 export interface BufferOptions {
   /** Default 1000. */
   readonly messages?: number
@@ -24,7 +24,7 @@ interface Waiting<Data> {
   reject(error: RespcastError): void
 }
 
-/** A bounded queue between messages that arrive and an iterator that takes them. */
+/** Bounded queue between arriving messages and an iterator. */
 export class MessageBuffer<Data> {
   readonly #limits: Required<BufferOptions>
   #messages: Message<Data>[] = []
@@ -39,7 +39,7 @@ export class MessageBuffer<Data> {
   }
 
   /**
-   * Hands a message to an iterator that waits, or keeps it.
+   * Hands a message to a waiting iterator, or buffers it.
    *
    * @returns How many messages were dropped; undefined if the policy is to end.
    */
@@ -71,13 +71,13 @@ export class MessageBuffer<Data> {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
   }
 
-  /** Forgets what is kept. */
+  /** Drops the buffered messages. */
   clear(): void {
     this.#messages = []
     this.#bytes = 0
   }
 
-  /** Nothing more comes: iterators end, or throw the error. What is kept is still delivered, but after an `end` without one. */
+  /** Ends iterators, or makes them throw the error. With an error, buffered messages are still delivered first. */
   end(error?: RespcastError): void {
     this.#ended = true
     this.#error = error

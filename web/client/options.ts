@@ -1,17 +1,17 @@
 import type { AnyCodec, CodecName } from './codec.ts'
 import type { TokenProvider } from './token-source.ts'
 
-/** How a client waits before it connects again. Milliseconds. */
+/** Waits before a reconnect. Milliseconds. */
 export interface ReconnectOptions {
-  /** The longest wait before the first attempt; it doubles with each one. Default 500. */
+  /** Maximum wait before the first attempt; it doubles with each attempt. Default 500. */
   readonly baseMs?: number
-  /** The longest wait of all, a server's hint apart. Default 20,000. */
+  /** Upper limit of the waits, unless the server asks for more. Default 20,000. */
   readonly maxMs?: number
-  /** A connection that was online this long counts as good: the waits start from the beginning. Default 10,000. */
+  /** Time online after which a connection counts as good and the waits start over. Default 10,000. */
   readonly resetAfterMs?: number
 }
 
-/** A WebSocket as the client uses it: what browsers have, Node.js has from version 22 on, and the package `ws` exports. */
+/** The part of a WebSocket that the client uses. Browsers have it, Node.js from version 22 on, and the package `ws`. */
 export interface WebSocketLike {
   binaryType: string
   send(bytes: Uint8Array<ArrayBuffer>): void
@@ -21,7 +21,7 @@ export interface WebSocketLike {
   addEventListener(name: 'close', listener: (event: { code: number; reason: string }) => void): void
 }
 
-/** Makes WebSockets. */
+/** Constructor of WebSockets. */
 export type WebSocketConstructor = new (url: string, protocols: string[]) => WebSocketLike
 
 /** An ACL user and its password. */
@@ -64,18 +64,18 @@ export interface LoginOptions {
 
 /** Options that every client takes. */
 export interface CommonOptions {
-  /** How payloads become the `data` of messages, and the other way round. Default `bytes`. */
+  /** Conversion between payloads and the `data` of messages. Default `bytes`. */
   readonly codec?: CodecName | AnyCodec
   /** Closes the client when it is aborted. */
   readonly signal?: AbortSignal
-  /** Default: the global one. Node.js 20 has none: take that of the package `ws`. */
+  /** Default: the global one. Node.js 20 has none: pass that of the package `ws`. */
   readonly WebSocket?: WebSocketConstructor
   readonly reconnect?: ReconnectOptions
-  /** A connection on which nothing was received this long is probed. Milliseconds; default 25,000. */
+  /** Time without received data after which the connection is probed. Milliseconds; default 25,000. */
   readonly heartbeatMs?: number
-  /** How long connecting and logging in may take. Milliseconds; default 10,000. */
+  /** Time limit for connecting and logging in. Milliseconds; default 10,000. */
   readonly handshakeTimeoutMs?: number
-  /** How long a probe of a connection that may be dead waits for its answer. Milliseconds; default 3,000. */
+  /** Time limit for the answer to a probe. Milliseconds; default 3,000. */
   readonly probeTimeoutMs?: number
 }
 

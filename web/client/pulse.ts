@@ -3,24 +3,23 @@ import type { Connection } from './connection.ts'
 import type { ClientTimer, Environment } from './environment.ts'
 import type { Link } from './link.ts'
 
-/** How often time and the connection are looked at. Milliseconds. */
+/** Interval of the checks. Milliseconds. */
 const PERIOD_MS = 10_000
 
-/** A timer that comes this much too late means that the device slept. Milliseconds. */
+/** Delay of a timer that shows that the device slept. Milliseconds. */
 const DRIFT_MS = 5000
 
-/** What a pulse needs to know. Milliseconds. */
-export interface PulseSettings {
+/** Settings of a pulse. Milliseconds. */
+interface PulseSettings {
   readonly heartbeatMs: number
   readonly probeTimeoutMs: number
 }
 
 /**
- * Finds connections that are dead and have not said so.
+ * Detects dead connections that were never closed.
  *
- * A network that goes away closes nothing, and a device that sleeps misses the close. So a link is probed by `PING` when nothing
- * was received for long, when the page wakes up, and when a timer shows that time has jumped; one that does not answer is
- * replaced.
+ * A lost network closes no connection, and a sleeping device misses a close. So a link is probed by `PING` when nothing was
+ * received for long, when the page wakes up, and when a timer shows that time has jumped. A link that does not answer is replaced.
  */
 export class Pulse {
   readonly #connection: Connection
@@ -37,7 +36,7 @@ export class Pulse {
     this.#endWake = environment.onWake(() => this.wake())
   }
 
-  /** Begins to look, unless it does already. */
+  /** Starts the checks, unless they run. */
   start(): void {
     const { clock } = this.#environment
     const wallMs = clock.wallMs()
@@ -48,7 +47,7 @@ export class Pulse {
     })
   }
 
-  /** Pauses, as long as there is nothing to look at. */
+  /** Pauses the checks. */
   stop(): void {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -60,7 +59,7 @@ export class Pulse {
     this.#endWake()
   }
 
-  /** The page may have slept, or the network changed: a wait is over, and a link may be dead. */
+  /** The page may have slept, or the network changed: ends a wait, and probes the link. */
   wake(): void {
     this.#connection.wake()
     const link = this.#connection.online

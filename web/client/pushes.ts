@@ -35,11 +35,11 @@ export const KINDS = ['channel', 'pattern', 'shard'] as const
  * @param name `accepted` (user, ms left), `expiring` (ms left), `expired` (ms of grace), `revoked` (channel, message); servers may
  *   have others.
  */
-export type TokenNotice = (name: string, first: RespValue, second: RespValue) => void
+type TokenNotice = (name: string, first: RespValue, second: RespValue) => void
 
 /**
- * Hands a push that nobody asked for to where it belongs: a message, the end of a subscription, a notice about the token. Kinds
- * that are not known are ignored.
+ * Routes a push that confirms no command: a message, the end of a subscription, or a notice about the token. Unknown kinds are
+ * ignored.
  *
  * @param items The kind first.
  */

@@ -7,8 +7,8 @@ import type { TokenReason } from './token-source.ts'
 /** Waits between attempts to replace a token that is about to end. */
 const RETRY = { baseMs: 1000, maxMs: 30_000 }
 
-/** What a refresh tells. */
-export interface RefreshListener {
+/** Events of a refresh. */
+interface RefreshListener {
   /** A fresh token is in use on the live connection. */
   refreshed(): void
   failed(error: unknown): void
@@ -17,13 +17,13 @@ export interface RefreshListener {
 /**
  * Replaces the token of a live connection: asks the provider and logs in again in-band, so that no subscription is lost.
  *
- * It goes on trying until it succeeds or the connection ends; that connects anew, with whatever token is there then.
+ * It retries until it succeeds or the connection ends. The next connection then uses the token that is available.
  */
 export class Refresh {
   readonly #connection: Connection
   readonly #environment: Environment
   readonly #listener: RefreshListener
-  /** The epoch for which a refresh is under way. */
+  /** The epoch of the running refresh. */
   #epoch: number | undefined
   #attempt = 0
   #timer: ClientTimer | undefined
@@ -34,7 +34,7 @@ export class Refresh {
     this.#listener = listener
   }
 
-  /** Begins, unless one is under way on this connection or there is nobody to ask. */
+  /** Starts, unless a refresh is already running on this connection or there is no provider. */
   start(reason: TokenReason): void {
     const { epoch, tokens } = this.#connection
     if (!tokens.canRefresh || this.#epoch === epoch) return
@@ -53,7 +53,7 @@ export class Refresh {
     let token: string | undefined
     try {
       token = await this.#connection.tokens.fresh(reason)
-      // Answers for a connection that is gone are dropped here and below; the token itself is kept for the next one.
+      // Here and below, answers for a connection that has ended are dropped; the token itself is kept for the next one.
       if (epoch !== this.#connection.epoch) return
       await this.#connection.online?.call(['AUTH', 'jwt', token])
       if (epoch !== this.#connection.epoch) return

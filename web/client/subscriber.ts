@@ -15,33 +15,33 @@ import type {
   SubscriptionStatus,
 } from './types.ts'
 
-/** How one subscription is delivered. */
+/** Options of one subscription. */
 export interface SubscribeOptions {
   /** Instead of the client's codec. */
   readonly codec?: CodecName | AnyCodec
-  /** Bounds what waits for `for await`. */
+  /** Limits of the buffer for `for await`. */
   readonly buffer?: BufferOptions
   /** Ends the subscription when it is aborted. */
   readonly signal?: AbortSignal
 }
 
-/** What a subscriber is made with. */
-export interface SubscriberParts {
+/** Parts of a subscriber. */
+interface SubscriberParts {
   readonly kind: SubscriptionKind
   readonly name: string
   readonly handler: MessageHandler<unknown> | undefined
   readonly options: SubscribeOptions
   readonly codec: CodecName | AnyCodec
-  /** Takes it out of the registry. @returns Resolves when the server has confirmed. */
+  /** Removes it from the registry. @returns Resolves when the server has confirmed. */
   leave(error: RespcastError): Promise<void>
-  /** Is told what a handler or a codec throws. */
+  /** Takes errors of handlers and codecs. */
   failed(error: unknown): void
 }
 
 /** A subscription but for the types of its events, which `EventTarget` does not know. */
 type Untyped = Omit<Subscription<unknown>, 'addEventListener' | 'removeEventListener'>
 
-/** The side of a {@link Subscription} that the registry of subscriptions drives. */
+/** A {@link Subscription}, with the methods that the registry calls. */
 export class Subscriber extends EventTarget implements Untyped {
   readonly kind: SubscriptionKind
   readonly name: string
@@ -54,7 +54,7 @@ export class Subscriber extends EventTarget implements Untyped {
   readonly #abort = (): void => void this.unsubscribe()
   #resolve!: () => void
   #reject!: (error: RespcastError) => void
-  /** Messages are kept for an iterator, there being nothing else that takes them. */
+  /** Messages are buffered for an iterator: no handler or listener takes them. */
   #keeps: boolean
   #hasListener = false
   #status: SubscriptionStatus = 'pending'
@@ -72,7 +72,7 @@ export class Subscriber extends EventTarget implements Untyped {
       this.#resolve = resolve
       this.#reject = reject
     })
-    // A page that does not look at `ready` hears of a refusal by the `denied` event.
+    // A page that ignores `ready` learns of a refusal by the `denied` event.
     this.ready.catch(() => undefined)
   }
 
@@ -101,7 +101,7 @@ export class Subscriber extends EventTarget implements Untyped {
     this.#keeps = true
     return {
       next: () => this.#buffer.next(),
-      // A loop that is left does not wait for the server.
+      // Leaving a loop does not wait for the server.
       return: () => {
         void this.unsubscribe()
         return Promise.resolve({ done: true, value: undefined })
@@ -109,19 +109,19 @@ export class Subscriber extends EventTarget implements Untyped {
     }
   }
 
-  // Where the platform has no such symbol this is a method with an odd name, which nobody calls.
+  // On a platform without the symbol this is a method named `undefined`, which nobody calls.
   [Symbol.asyncDispose](): Promise<void> {
     return this.unsubscribe()
   }
 
-  /** Begins to obey the signal. */
+  /** Starts to follow the abort signal. */
   listen(): void {
     const { signal } = this.#parts.options
     if (signal?.aborted) this.#abort()
     else signal?.addEventListener('abort', this.#abort)
   }
 
-  /** Hands a message on, in the order handler, listeners, buffer. */
+  /** Delivers a message: to the handler, the listeners, then the buffer. */
   deliver(raw: Message): void {
     let message: Message<unknown>
     try {
@@ -139,7 +139,7 @@ export class Subscriber extends EventTarget implements Untyped {
     if (this.#keeps) this.#keep(message)
   }
 
-  /** Notes where the subscription stands. */
+  /** Changes the status. */
   enter(status: SubscriptionStatus): void {
     if (this.#status === status || this.#status === 'ended') return
     this.#status = status
@@ -158,7 +158,7 @@ export class Subscriber extends EventTarget implements Untyped {
     this.#tell('denied', denial)
   }
 
-  /** Over for good: `ready` rejects if it is open, and iterators end; those of a subscription that never was throw. */
+  /** Ends the subscription: `ready` rejects if it is pending, and iterators end. After a refusal they throw the error. */
   end(error: RespcastError): void {
     this.#reject(error)
     this.#parts.options.signal?.removeEventListener('abort', this.#abort)

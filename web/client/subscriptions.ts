@@ -11,14 +11,14 @@ import type { Bytes, Denial, Message, MessageHandler, SubscriptionKind } from '.
 const MAX_BATCH_NAMES = 64
 const MAX_BATCH_BYTES = 32 * 1024
 
-/** What the registry tells its owner. */
-export interface SubscriptionsListener {
+/** Events of the registry. */
+interface SubscriptionsListener {
   denied(denial: Denial): void
   /** A handler or a codec threw. */
   failed(error: unknown): void
 }
 
-/** One name, however many subscriptions of the application it has. */
+/** One name with all its subscribers. */
 interface Entry {
   readonly kind: SubscriptionKind
   readonly bytes: Uint8Array
@@ -27,14 +27,14 @@ interface Entry {
   readonly subscribers: Set<Subscriber>
   /** `idle`: no connection. `asked`: sent, not confirmed. Messages are handed on in `live` only. */
   state: 'idle' | 'asked' | 'live' | 'denied'
-  /** Since when messages may have been missed, in milliseconds of the monotonic clock. */
+  /** Start of the gap in which messages may have been missed, in milliseconds of the monotonic clock. */
   gapSinceMs: number | undefined
 }
 
 /**
- * What the application wants to hear, kept over connections.
+ * Registry of the subscriptions of the application. They survive reconnects.
  *
- * A name is live only once the connection of now confirmed it. Subscriptions of one name share one of the server.
+ * A name is live only once the current connection confirmed it. Subscriptions to one name share one on the server.
  */
 export class Subscriptions {
   readonly #entries: Record<SubscriptionKind, Map<string, Entry>> = {
@@ -59,7 +59,7 @@ export class Subscriptions {
     return this.#all().length
   }
 
-  /** Messages can arrive: at least one name is live. */
+  /** Reports whether at least one name is live. */
   get anyLive(): boolean {
     return this.#all().some((entry) => entry.state === 'live')
   }
@@ -90,7 +90,7 @@ export class Subscriptions {
     })
     owner.subscribers.add(subscriber)
     if (owner.state === 'live') subscriber.enter('live')
-    // The signal may have been aborted already; then nothing is asked for.
+    // An aborted signal has removed the subscriber again: then nothing is sent.
     subscriber.listen()
     const isWanted = owner.subscribers.size > 0 && owner.state !== 'live' && owner.state !== 'asked'
     if (this.#link && isWanted) void this.#ask(this.#link, kind, [owner])
@@ -98,7 +98,7 @@ export class Subscriptions {
   }
 
   /**
-   * Subscribes to everything that is wanted and not live, in batches.
+   * Subscribes to all names that are not live, in batches.
    *
    * @returns Resolves when every name was confirmed or refused, or the link has ended.
    */
@@ -115,9 +115,9 @@ export class Subscriptions {
   }
 
   /**
-   * The connection is gone: nothing is live.
+   * The connection ended: no name is live.
    *
-   * @param sinceMs Up to when everything was received, in milliseconds of the monotonic clock.
+   * @param sinceMs Time up to which everything was received, in milliseconds of the monotonic clock.
    */
   offline(sinceMs: number): void {
     this.#link = undefined
@@ -128,7 +128,7 @@ export class Subscriptions {
     }
   }
 
-  /** Ends what is not ready yet, or everything. */
+  /** Ends the subscriptions that were never ready, or all. */
   reject(which: 'unready' | 'all', error: RespcastError): void {
     for (const entry of this.#all()) {
       for (const subscriber of entry.subscribers) {
@@ -137,7 +137,7 @@ export class Subscriptions {
     }
   }
 
-  /** Hands a message to the subscriptions of a name. Byte string. */
+  /** Delivers a message to the subscribers of a name. Byte string. */
   dispatch(kind: SubscriptionKind, key: string, message: Message): void {
     const entry = this.#entries[kind].get(key)
     if (entry?.state !== 'live') return
@@ -173,14 +173,14 @@ export class Subscriptions {
     const { gapSinceMs } = entry
     entry.gapSinceMs = undefined
     for (const subscriber of entry.subscribers) {
-      // One that was added in between has missed nothing.
+      // A subscriber added in between has missed nothing.
       const missed = gapSinceMs !== undefined && subscriber.wasReady
       subscriber.enter('live')
       if (missed) subscriber.gap({ spanMs: Math.round(this.#nowMs() - gapSinceMs) })
     }
   }
 
-  /** An error names no channel: a batch is asked for again name by name. */
+  /** An error names no channel: the names of a batch are retried one by one. */
   async #refused(
     link: Link,
     kind: SubscriptionKind,
@@ -195,7 +195,7 @@ export class Subscriptions {
     for (const entry of wanted) this.#deny(entry, error.prefix ?? 'ERR', error.message)
   }
 
-  /** Reports a refusal. Subscriptions that were never ready end; the others keep the name wanted. */
+  /** Reports a refusal. Subscriptions that were never ready end; the others are retried later. */
   #deny(entry: Entry, code: string, message: string): void {
     entry.state = 'denied'
     const { kind, bytes } = entry

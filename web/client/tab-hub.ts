@@ -35,16 +35,16 @@ export type TabNotice =
   | { readonly type: 'received'; readonly bytes: Uint8Array }
   | { readonly type: 'closed'; readonly code: number; readonly reason: string }
 
-/** A tab that has not taken in this much is cut off; it then connects anew and reports the gap. */
+/** A tab with more unprocessed bytes is disconnected; it then reconnects and reports the gap. */
 const MAX_UNTAKEN_BYTES = 4 * 1024 * 1024
 
-/** A tab, as the hub sees it. */
-export interface TabPort {
+/** Message port of a tab. */
+interface TabPort {
   post(notice: TabNotice): void
   close(): void
 }
 
-/** One tab that is connected. */
+/** A connected tab. */
 interface Tab {
   readonly port: TabPort
   readonly reader: RespReader
@@ -55,11 +55,11 @@ interface Tab {
 }
 
 /**
- * Lets tabs share one connection: to each of them it looks like a server of its own.
+ * Shares one connection between tabs. To each tab it looks like a server.
  *
- * Commands go to the server in the order in which they come, and each answer to the tab that asked; a message goes to the tabs
- * that subscribed to its name. A name is left when the last tab leaves it. The hub makes no decisions of its own: when the
- * connection ends every tab hears how, and the first to connect again begins the next one.
+ * Commands go to the server in the order of arrival, and each answer goes to the tab that asked. A message goes to the tabs that
+ * subscribed to its name; a name is unsubscribed when the last tab leaves it. The hub decides nothing: when the connection ends
+ * every tab is told how, and the first tab that reconnects opens the next one.
  */
 export class TabHub {
   readonly #clock: ClientClock
@@ -68,7 +68,7 @@ export class TabHub {
   #upstream: Link | undefined
   /** The tab whose token the connection has. */
   #owner: Tab | undefined
-  /** Who the server accepted, and until when in milliseconds of the wall clock. */
+  /** The accepted user, and the end of its token in milliseconds of the wall clock. */
   #accepted: { readonly user: RespValue; readonly untilMs: number } | undefined
 
   constructor(clock: ClientClock, openSocket: OpenSocket) {
@@ -79,7 +79,7 @@ export class TabHub {
   /**
    * Adds a tab.
    *
-   * @returns Takes what the tab tells; `gone` where it ended without a word.
+   * @returns Handler of the requests of the tab; `gone` reports that it ended without a request.
    */
   join(port: TabPort): { request(request: TabRequest): void; gone(): void } {
     const names = {
@@ -109,7 +109,7 @@ export class TabHub {
       tab.untakenBytes -= request.bytes
     } else {
       this.#leave(tab)
-      // A connection that does not answer one tab is dead for all.
+      // A connection that does not answer one tab is dead for all tabs.
       if (request.isDead) {
         this.#upstream?.drop()
         this.#lost(1006, '')
@@ -155,7 +155,7 @@ export class TabHub {
     tab.port.post({ type: 'opened' })
   }
 
-  /** Tells a tab what the server told the first one. */
+  /** Tells a tab what the first tab was told at login. */
   #welcome(tab: Tab): void {
     if (!this.#accepted) return
     const { user, untilMs } = this.#accepted
@@ -254,7 +254,7 @@ export class TabHub {
     }
     for (const tab of this.#tabs) {
       this.#send(tab, encodeValue({ type: 'push', items }))
-      // One tab is enough to fetch a token; where it fails, the end of the token reminds all.
+      // One tab is enough to fetch a token. If it fails, all tabs are told when the token expires.
       if (name === 'expiring') return
     }
   }
@@ -265,7 +265,7 @@ export class TabHub {
 
   #send(tab: Tab, bytes: Uint8Array): void {
     if (!this.#tabs.has(tab)) return
-    // A single message never cuts off a tab that keeps up.
+    // A single message never disconnects a tab that keeps up.
     if (tab.untakenBytes > MAX_UNTAKEN_BYTES) {
       tab.port.post({ type: 'closed', code: 4450, reason: 'slow-consumer||the tab is too slow' })
       this.#leave(tab)
@@ -292,7 +292,7 @@ export class TabHub {
     }
   }
 
-  /** Tells all tabs how the connection ended; that a token is not good any more, only the tab that it came from. */
+  /** Tells all tabs how the connection ended. Only the tab that the token came from is told that it is no longer valid. */
   #lost(code: number, reason: string): void {
     const owner = this.#owner
     const isByToken = classifyClose(code, parseCloseReason(reason)?.name).action === 'new-token'

@@ -2,11 +2,11 @@ import type { ClientSocket, OpenSocket, SocketListener } from './environment.ts'
 import type { TabNotice, TabRequest } from './tab-hub.ts'
 import { subjectOf } from './token-source.ts'
 
-/** A worker that has not said hello by then cannot be used. Milliseconds. */
+/** Time limit for the first message of the worker. Milliseconds. */
 const HELLO_TIMEOUT_MS = 2000
 
 /**
- * Joins the connection that the tabs of this origin share, or begins it.
+ * Joins the connection that the tabs of this origin share, or opens it.
  *
  * Tabs share if the address and the subject (`sub`) of their tokens are the same; without a token, if the address is.
  *
@@ -37,7 +37,7 @@ export async function shareTabs(
   return (address, protocols, listener) => openShared(port, address, protocols, listener)
 }
 
-/** A socket made of a port. */
+/** A socket over the port of the worker. */
 function openShared(
   port: MessagePort,
   url: string,
@@ -63,7 +63,7 @@ function openShared(
       listener.closed(data.code, data.reason)
     }
   })
-  // The worker waits for this lock, and gets it when the tab is gone, however it went.
+  // The worker waits for this lock, and gets it when the tab has ended for whatever reason.
   const lock = `respcast ${crypto.randomUUID()}`
   void navigator.locks.request(lock, () => {
     if (isOver) return undefined
@@ -76,7 +76,7 @@ function openShared(
     send: (bytes) => post({ type: 'send', bytes }),
     close: (code) => {
       if (isOver) return
-      // A client that ends gives a code; one that gives a connection up does not.
+      // A client that closes passes a code; one that drops a dead connection does not.
       post({ type: 'close', isDead: code === undefined })
       over()
     },

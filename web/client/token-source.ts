@@ -1,10 +1,10 @@
 import type { ClientClock } from './environment.ts'
 
-/** A provider that has not answered by then is given up. Milliseconds. */
+/** Time limit of a provider. Milliseconds. */
 const PROVIDER_TIMEOUT_MS = 30_000
 
 /**
- * Why a token is asked for.
+ * Reason for a token request.
  *
  * - `initial`: there was none yet.
  * - `expiring`, `expired`: the one in use ends soon, or has ended.
@@ -21,11 +21,11 @@ export type TokenReason = 'initial' | 'expiring' | 'expired' | 'refused' | 'revo
  */
 export type TokenProvider = (request: {
   readonly reason: TokenReason
-  /** Aborted when the answer is of no use any more: the time is over, or the client was closed. */
+  /** Aborted when the answer is no longer needed: the time limit is over, or the client was closed. */
   readonly signal: AbortSignal
 }) => string | Promise<string>
 
-/** Holds the token in use, and gets new ones. */
+/** Holds the token in use, and fetches new ones. */
 export class TokenSource {
   readonly #provider: TokenProvider | undefined
   readonly #clock: ClientClock
@@ -35,26 +35,26 @@ export class TokenSource {
   #abort: ((error: Error) => void) | undefined
   #reason: TokenReason = 'initial'
 
-  /** @param token A token that is all there ever will be, a provider, or undefined where a cookie logs in. */
+  /** @param token A fixed token, a provider, or undefined where a cookie or a password logs in. */
   constructor(token: string | TokenProvider | undefined, clock: ClientClock) {
     this.#provider = typeof token === 'function' ? token : undefined
     this.#token = typeof token === 'string' ? token : undefined
     this.#clock = clock
   }
 
-  /** A refused token can be replaced. */
+  /** Reports whether a refused token can be replaced. */
   get canRefresh(): boolean {
     return this.#provider !== undefined
   }
 
-  /** The token to connect with: the one in use while it is good, else a fresh one. */
+  /** The token to connect with: the one in use while it is valid, else a fresh one. */
   async current(): Promise<string | undefined> {
     if (!this.#provider) return this.#token
     if (this.#token !== undefined && this.#clock.wallMs() < this.#expiresAtMs) return this.#token
     return this.fresh(this.#token === undefined ? this.#reason : 'expired')
   }
 
-  /** Asks the provider. Whoever asks while a call is pending gets that call's token. */
+  /** Asks the provider. Concurrent callers share one call. */
   fresh(reason: TokenReason): Promise<string> {
     this.#pending ??= this.#fetch(reason).finally(() => {
       this.#pending = undefined
@@ -62,21 +62,21 @@ export class TokenSource {
     return this.#pending
   }
 
-  /** Notes how long the token in use is good for. */
+  /** Sets the expiry of the token in use. */
   lasts(expiresAtMs: number): void {
     this.#expiresAtMs = expiresAtMs
   }
 
-  /** Takes a token that the application brought by itself. */
+  /** Replaces the token by one that the application provides. */
   use(token: string): void {
     this.#token = token
     this.#expiresAtMs = Infinity
   }
 
   /**
-   * Forgets a token that the server refused, unless it has been replaced since.
+   * Drops a token that the server refused, unless it has been replaced since.
    *
-   * @returns There is another one, or somebody to ask for it.
+   * @returns True if there is another token, or a provider of one.
    */
   refuse(token: string | undefined, reason: TokenReason): boolean {
     const isReplaced = this.#token !== token
@@ -88,7 +88,7 @@ export class TokenSource {
     return true
   }
 
-  /** The answer of a call that is pending is of no use any more. */
+  /** Aborts the pending call. */
   close(): void {
     this.#abort?.(new Error('The client was closed'))
   }

@@ -9,8 +9,8 @@ export function byId<Type extends HTMLElement>(id: string, type: new () => Type)
   return element
 }
 
-/** What an element is made with. */
-export interface ElementParts {
+/** Properties of a new element. */
+interface ElementParts {
   readonly className?: string
   readonly text?: string
   /** Attributes `data-*`, in camel case without the prefix. */

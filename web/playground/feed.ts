@@ -3,18 +3,18 @@ import { byId, make } from './dom.ts'
 import { showPayload, showSize, showTime } from './format.ts'
 import type { PayloadFormat } from './format.ts'
 
-/** So many entries are kept and shown. */
+/** Number of entries that are kept and shown. */
 const MAX_ENTRIES = 200
 
-/** What a notice is about. */
-export type NoticeKind = 'denied' | 'gap' | 'revoked' | 'closed' | 'token' | 'error'
+/** Topic of a notice. */
+type NoticeKind = 'denied' | 'gap' | 'revoked' | 'closed' | 'token' | 'error'
 
 type Entry =
   | { readonly at: Date; readonly message: Message }
   | { readonly at: Date; readonly notice: NoticeKind; readonly text: string }
 
 /**
- * The live feed: newest first, bounded, drawn at most once a frame however many messages come.
+ * The live feed: newest first, bounded, drawn at most once per frame.
  *
  * While it is paused entries are kept but not drawn; notices are read out in any case.
  */

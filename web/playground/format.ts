@@ -1,16 +1,16 @@
-/** How payloads are shown. `auto`: as text if they are UTF-8 without control characters, else as hex. */
+/** Display format of payloads. `auto`: as text if they are UTF-8 without control characters, else as hex. */
 export type PayloadFormat = 'auto' | 'text' | 'hex'
 
-/** So much of a payload is shown. Bytes. */
+/** Number of payload bytes that are shown. */
 const MAX_SHOWN_BYTES = 2048
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Writes the start of a payload for people; what is left out is said. */
+/** Formats the start of a payload, with a note if it is cut. */
 export function showPayload(payload: Uint8Array, format: PayloadFormat): string {
   const shown = payload.subarray(0, MAX_SHOWN_BYTES)
-  // A cut may go through a character: up to three of its bytes are then missing, and only a lenient reading is fair.
+  // A cut may split a character of up to four bytes, so the text is decoded leniently.
   const isCut = shown.length < payload.length
   const asText = format === 'text' || (format === 'auto' && looksLikeText(payload))
   const text = asText ? lenientDecoder.decode(shown, { stream: isCut }) : hex(shown)
@@ -25,7 +25,7 @@ function hex(bytes: Uint8Array): string {
 
 function looksLikeText(bytes: Uint8Array): boolean {
   try {
-    // Tab and line ends are the control characters that texts have.
+    // Tab and line ends are the control characters that texts contain.
     return !/[^\P{Cc}\t\r\n]/u.test(strictDecoder.decode(bytes))
   } catch {
     return false

@@ -43,7 +43,7 @@ byId('publish-form', HTMLFormElement).addEventListener('submit', (event) => {
 window.addEventListener('hashchange', () => takeToken())
 if (!takeToken()) tokenField.focus()
 
-/** Takes a token out of the address (`#token=...`), where neither history nor a copied address shall keep it. */
+/** Removes a token from the address (`#token=...`), so that neither the history nor a copied address contains it. */
 function takeToken(): boolean {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (token === null || token === '') return false
@@ -58,7 +58,7 @@ function logIn(token: string): void {
   client = next
   let wasOnline = false
   next.on('state', (state) => {
-    // A client that was replaced has nothing more to show.
+    // A client that was replaced shows nothing more.
     if (client !== next) return
     showState(next)
     subscriptions.connection(state.status === 'online')
@@ -100,7 +100,7 @@ function showState({ state }: RespcastClient): void {
   disconnectButton.hidden = isOver
 }
 
-/** The server's WebSocket beside the page, wherever a proxy put both. */
+/** Address of the WebSocket beside the page, also behind a proxy. */
 function webSocketUrl(): string {
   const url = new URL('./ws', location.href)
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'

@@ -12,7 +12,7 @@ const NAMES: Record<ConnectionState['status'], string> = {
   closed: 'Disconnected',
 }
 
-/** Connection state with its reason, who we are, and how long the token lasts. */
+/** Connection state with its reason, the user, and the remaining time of the token. */
 export class StatusBar {
   readonly #status = byId('status', HTMLParagraphElement)
   readonly #name = byId('status-name', HTMLSpanElement)

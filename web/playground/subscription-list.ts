@@ -13,7 +13,7 @@ interface Row {
   wasReady: boolean
 }
 
-/** The subscriptions that the page asked for. They move to the next client when another token is used. */
+/** The list of subscriptions. They move to the next client when another token is used. */
 export class SubscriptionList {
   readonly #list = byId('subscriptions', HTMLUListElement)
   readonly #none = byId('no-subscriptions', HTMLParagraphElement)
@@ -25,7 +25,7 @@ export class SubscriptionList {
     this.#feed = feed
   }
 
-  /** Makes every subscription one of this client. */
+  /** Subscribes every row with this client. */
   use(client: RespcastClient | undefined): void {
     this.#client = client
     for (const row of this.#rows.values()) this.#subscribe(row)
@@ -49,7 +49,7 @@ export class SubscriptionList {
       void row.subscription?.unsubscribe()
       const neighbour = element.nextElementSibling ?? element.previousElementSibling
       this.#remove(row)
-      // The button that had the focus is gone; the keyboard goes on from beside it.
+      // The focused button is removed; the focus moves to its neighbour.
       const next = neighbour?.querySelector('button') ?? byId('subscribe-name', HTMLInputElement)
       next.focus()
     })
@@ -59,7 +59,7 @@ export class SubscriptionList {
     this.#subscribe(row)
   }
 
-  /** Without a connection nothing is live. With one, names that were heard before are, but for those denied right after. */
+  /** Without a connection no row is live. With one, rows that were live before are, unless they are denied right after. */
   connection(isOnline: boolean): void {
     for (const row of this.#rows.values()) {
       show(row, isOnline && row.wasReady ? 'live' : 'asked')
@@ -67,7 +67,7 @@ export class SubscriptionList {
     }
   }
 
-  /** A name that was heard before is refused now. */
+  /** A name that was live before is now refused. */
   denied(kind: SubscriptionKind, name: string): void {
     const row = this.#rows.get(`${kind} ${name}`)
     if (row) show(row, 'denied')
@@ -101,7 +101,7 @@ export class SubscriptionList {
     } catch (error) {
       if (row.subscription !== subscription) return
       row.subscription = undefined
-      // A refused name is gone, and the feed says why. A client that ended leaves its rows for the next one.
+      // A refused name is removed, and the feed says why. A client that ended leaves its rows for the next one.
       if (error instanceof RespcastError && error.prefix !== undefined) this.#remove(row)
     }
   }

@@ -13,7 +13,7 @@ import type {
 } from '../client/types.ts'
 
 /**
- * How long a channel that nothing shows any more stays subscribed. Milliseconds.
+ * Time that a channel stays subscribed after the last component stopped showing it. Milliseconds.
  *
  * A component that is replaced by another one of the same channel, or that StrictMode mounts twice, causes no traffic.
  */
@@ -22,7 +22,7 @@ export const LINGER_MS = 1000
 /** A client, whatever its channels bring. */
 export type AnyClient = Pick<RespcastClient, 'state' | 'on'>
 
-/** What {@link ChannelStore} listens to. */
+/** The channel of a {@link ChannelStore}. */
 export interface ChannelSource {
   readonly kind: SubscriptionKind
   readonly name: Bytes
@@ -30,11 +30,11 @@ export interface ChannelSource {
   readonly codec: CodecName | AnyCodec | undefined
 }
 
-/** What a component sees of a channel. Each change makes a new object. */
+/** State of a channel, as components see it. Each change makes a new object. */
 export interface ChannelState<Value> {
   /** `denied` also where the server refused the channel from the start; it is tried again when a token is accepted. */
   readonly status: SubscriptionStatus
-  /** What the messages have made so far. */
+  /** The value reduced from the messages so far. */
   readonly value: Value
   /** The last refusal, until the channel is live again. */
   readonly denial: Denial | undefined
@@ -42,7 +42,7 @@ export interface ChannelState<Value> {
   readonly gap: Gap | undefined
 }
 
-/** What a store does with messages and gaps. */
+/** Reaction to messages and gaps. */
 export interface ChannelReaction<Data, Value> {
   /** Makes the next value of the last one and a message. Without it the value is the last message. */
   reduce?(value: Value, message: Message<Data>): Value

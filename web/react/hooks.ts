@@ -16,7 +16,7 @@ import type { AnyClient, ChannelReaction, ChannelState } from './channel-store.t
 
 const ClientContext = createContext<AnyClient | undefined>(undefined)
 
-/** What {@link RespcastProvider} is given. */
+/** Properties of {@link RespcastProvider}. */
 export interface ProviderProps {
   /** A client that `connect` made. It outlives the components: whoever made it closes it. */
   readonly client: AnyClient
@@ -42,13 +42,13 @@ export function useRespcast<
 }
 
 /** The client of the nearest {@link RespcastProvider}. @throws {Error} Outside of one. */
-export function useAnyClient(): AnyClient {
+function useAnyClient(): AnyClient {
   const client = useContext(ClientContext)
   if (!client) throw new Error('There is no RespcastProvider around this component')
   return client
 }
 
-/** How {@link useChannel} listens. */
+/** Options of {@link useChannel}. */
 export interface ChannelOptions<Data, Value> extends ChannelReaction<Data, Value> {
   /** Default `channel`. */
   readonly kind?: SubscriptionKind

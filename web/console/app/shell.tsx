@@ -27,15 +27,15 @@ export function App() {
   )
 }
 
-/** What surrounds every view: navigation, connection, command log, questions and notices. */
-export function Shell({ onLogOut }: { readonly onLogOut: () => void }) {
+/** Frame of every view: navigation, connection, command log, questions and notices. */
+function Shell({ onLogOut }: { readonly onLogOut: () => void }) {
   const session = useSession()
   const [showsLog, setShowsLog] = useState(false)
   const [showsHelp, setShowsHelp] = useState(false)
   const view = viewNamed(route.value.view)
   const View = view.component
 
-  // Both before the page is painted: a key pressed on sight must be heard, and must not lose the focus that it set.
+  // Layout effects run before the page is painted: a key pressed at once is handled, and keeps the focus that it set.
   useLayoutEffect(() => {
     session.sampler.start()
     const end = listenToShortcuts({
@@ -53,7 +53,7 @@ export function Shell({ onLogOut }: { readonly onLogOut: () => void }) {
   }, [session])
   useLayoutEffect(() => {
     document.title = `${view.title} – Respcast console`
-    // Whoever navigates by keyboard or hears the page goes on from its head.
+    // Keyboard and screen reader users continue from the heading.
     document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
     scrollTo(0, 0)
   }, [view])
@@ -81,7 +81,7 @@ export function Shell({ onLogOut }: { readonly onLogOut: () => void }) {
   )
 }
 
-/** The address belongs to the views: the link must not change it. */
+/** The address holds the view: the link must not change it. */
 function skipToMain(event: Event): void {
   event.preventDefault()
   document.querySelector<HTMLElement>('main h1')?.focus()
@@ -103,8 +103,8 @@ function NoticeLine() {
   )
 }
 
-/** The list of views: at the side, on a phone a row that scrolls. */
-export function Navigation({ current }: { readonly current: string }) {
+/** The list of views: a column, on a phone a row that scrolls. */
+function Navigation({ current }: { readonly current: string }) {
   const { tail } = useSession()
   const list = useRef<HTMLElement>(null)
   useLayoutEffect(() => {
@@ -147,8 +147,8 @@ const STATUS_TEXTS: Readonly<Record<ConnectionState['status'], string>> = {
   closed: 'Closed',
 }
 
-/** Who is logged in, how the connection is, and what works on every view. */
-export function StatusBar(props: {
+/** The user, the state of the connection, and the actions of every view. */
+function StatusBar(props: {
   readonly showsLog: boolean
   readonly onToggleLog: () => void
   readonly onHelp: () => void

@@ -1,18 +1,18 @@
 import { Dialog } from '../components/dialog.tsx'
 import { VIEWS } from './views.tsx'
 
-/** Keys that mean something on every view. */
-export interface ShortcutActions {
+/** Actions of the keys that work on every view. */
+interface ShortcutActions {
   /** `g` and a letter: the view of that letter. */
   go(letter: string): void
   help(): void
   toggleLog(): void
 }
 
-/** How long the letter behind `g` may take. Milliseconds. */
+/** Time limit for the letter after `g`. Milliseconds. */
 const SEQUENCE_MS = 1_500
 
-/** Listens to the keyboard. Nothing happens while somebody types into a field, or a dialog is open. @returns Ends that. */
+/** Listens to the keyboard, except while a field has the focus or a dialog is open. @returns A function that ends it. */
 export function listenToShortcuts(actions: ShortcutActions): () => void {
   let leaderAtMs = -SEQUENCE_MS
   const pressed = (event: KeyboardEvent): void => {
@@ -53,7 +53,7 @@ const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
   ['Space', 'Choose the row'],
 ]
 
-/** Lists what the keyboard does. */
+/** The list of keyboard shortcuts. */
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>

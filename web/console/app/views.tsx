@@ -12,11 +12,11 @@ import { TokensView } from '../views/tokens.tsx'
 import { UsersView } from '../views/users.tsx'
 
 /** A view of the console. */
-export interface View {
-  /** Its part of the address. */
+interface View {
+  /** Its name in the address. */
   readonly name: string
   readonly title: string
-  /** Behind `g`. */
+  /** Key after `g`. */
   readonly letter: string
   readonly component: ComponentType
 }

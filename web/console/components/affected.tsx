@@ -3,7 +3,7 @@ import type { RuleChange } from '../model/acl-rules.ts'
 import type { Affected } from '../model/affected.ts'
 import { plural } from '../model/format.ts'
 
-/** What a question about a user says: who is reached, what becomes of them, and what changes. */
+/** Body of a question about a user: the affected connections, the consequence, and the changes. */
 export function changeBody(
   affected: Affected | undefined,
   consequence: string,
@@ -31,7 +31,7 @@ export function changeBody(
   )
 }
 
-/** How many live connections are reached, and some of them. */
+/** Number of affected live connections, and some of them. */
 export function AffectedList({ affected }: { readonly affected: Affected | undefined }) {
   if (!affected) return <p class="quiet">Who is connected cannot be found out.</p>
   return (

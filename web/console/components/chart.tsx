@@ -25,7 +25,7 @@ export function Chart(props: {
   readonly sampler: Sampler
   /** Values are bytes: the axis counts in powers of two. */
   readonly binary?: boolean
-  /** How values are written; the default suits counts. */
+  /** Format of the values; the default suits counts. */
   readonly format?: (value: number | null | undefined) => string
 }) {
   const { binary = false, lines, sampler, title, unit, format = showFigure } = props
@@ -151,7 +151,7 @@ function optionsOf(element: HTMLElement, look: ChartLook): UPlot.Options {
   }
 }
 
-/** Which colours the page has; canvases have to be drawn again when that changes. */
+/** The colour scheme of the page. Canvases have to be redrawn when it changes. */
 function useColorScheme(): boolean {
   const [dark, setDark] = useState(darkScheme.matches)
   useEffect(() => {

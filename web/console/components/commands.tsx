@@ -5,10 +5,10 @@ import type { Command } from '../model/commands.ts'
 import { showTime } from '../model/format.ts'
 import { useSession } from '../model/session.ts'
 
-/** So many commands are written out. */
+/** Number of commands that are written out. */
 const MAX_SHOWN = 8
 
-/** Commands as they would be typed into redis-cli. */
+/** Commands as typed into redis-cli. */
 export function CommandList({ commands }: { readonly commands: readonly Command[] }) {
   const texts = commands.slice(0, MAX_SHOWN).map((command) => commandText(command))
   if (commands.length > MAX_SHOWN) texts.push(`... and ${commands.length - MAX_SHOWN} more`)
@@ -19,7 +19,7 @@ export function CommandList({ commands }: { readonly commands: readonly Command[
   )
 }
 
-/** What the page has sent, newest first: the command, how long it took, and what was answered. */
+/** The command log, newest first: each command with its duration and reply. */
 export function LogDrawer(props: { readonly onClose: () => void }) {
   const { log } = useSession()
   const [withRefreshes, setWithRefreshes] = useState(false)

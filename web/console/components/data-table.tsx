@@ -21,31 +21,31 @@ export interface Column<Row> {
   readonly cell?: (row: Row) => ComponentChildren
 }
 
-/** Choosing rows by check boxes. */
-export interface Selection {
+/** Selection of rows by check boxes. */
+interface Selection {
   readonly keys: ReadonlySet<string>
   readonly onChange: (keys: ReadonlySet<string>) => void
 }
 
-/** What a table shows. */
+/** Properties of a table. */
 export interface TableProps<Row> {
-  /** For those who cannot see where it stands. */
+  /** Accessible name. */
   readonly label: string
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
-  /** How rows are sorted at first. */
+  /** Initial sorting. */
   readonly initialSorting?: Sorting
   readonly selection?: Selection
-  /** What is said where there are no rows. */
+  /** Shown if there are no rows. */
   readonly empty: ComponentChildren
   readonly rowKey: (row: Row) => string
-  /** For a click on a row, and Enter. */
+  /** Called on a click on a row, and on Enter. */
   readonly onOpen?: (row: Row) => void
 }
 
 /**
- * A table of any length: only the rows in sight are in the document. Arrow keys, Home and End move through it, Enter opens a row,
- * the space bar chooses it (WAI-ARIA's pattern "grid").
+ * A table of any length: only the visible rows are in the document. Arrow keys, Home and End move through it, Enter opens a row,
+ * the space bar selects it (WAI-ARIA pattern "grid").
  */
 export function DataTable<Row>(props: TableProps<Row>) {
   const { columns, selection } = props
@@ -73,7 +73,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
     const element = scroller.current
     setActive(index)
     if (!element) return
-    // The head stays in sight above the rows, and takes no part in scrolling.
+    // The head stays visible above the rows, and does not scroll.
     const rowTop = index * ROW_PIXELS
     if (rowTop < element.scrollTop) element.scrollTop = rowTop
     const lowest = rowTop + ROW_PIXELS - height

@@ -67,7 +67,7 @@ export function SelectField<Value extends string>(props: {
   return (
     <Field label={props.label}>
       <select
-        // The text of a label around it would be read with all the options in it.
+        // Without it, screen readers would read the label with all options.
         aria-label={props.label}
         value={props.value}
         onChange={(event) => {
@@ -85,7 +85,7 @@ export function SelectField<Value extends string>(props: {
   )
 }
 
-/** A choice between a few things, as buttons in a row. */
+/** A choice between a few options, as a row of buttons. */
 export function Choice<Value extends string>(props: {
   readonly label: string
   readonly value: Value

@@ -5,23 +5,23 @@ import { DataTable } from './data-table.tsx'
 import type { TableProps } from './data-table.tsx'
 import { Problem } from './problem.tsx'
 
-/** What a table with a filter shows. */
+/** Properties of a table with a filter. */
 interface FilteredTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   readonly resource: Resource<readonly Row[]>
   readonly filterLabel: string
-  /** The texts of a row that the filter looks into. The same function each time, or one without state. */
+  /** The texts of a row that the filter searches. Must be a stable or pure function. */
   readonly textsOf: (row: Row) => readonly string[]
-  /** With another key it is another table: its sorting and its place begin anew, the filter stays. */
+  /** Another key makes another table: sorting and position start over, the filter stays. */
   readonly tableKey?: string
-  /** In front of the filter. */
+  /** Before the filter. */
   readonly choice?: ComponentChildren
-  /** Behind the filter. */
+  /** After the filter. */
   readonly actions?: ComponentChildren
   /** Above the table. */
   readonly note?: ComponentChildren
 }
 
-/** A table of what was loaded, with the filter that narrows it. */
+/** A table of a loaded list, with a filter. */
 export function FilteredTable<Row>(props: FilteredTableProps<Row>) {
   const { resource, filterLabel, textsOf, tableKey, choice, actions, note, ...table } = props
   const { value, error, loading } = resource
@@ -30,7 +30,7 @@ export function FilteredTable<Row>(props: FilteredTableProps<Row>) {
     () => (value ?? []).filter((row) => matchesFilter(filter, textsOf(row))),
     [value, filter],
   )
-  // What could not be loaded is not known to be empty.
+  // A list that could not be loaded is not known to be empty.
   const isEmpty = filter === '' && value !== undefined
   const empty = isEmpty ? table.empty : 'Nothing matches.'
   return (
@@ -53,11 +53,11 @@ export function FilteredTable<Row>(props: FilteredTableProps<Row>) {
   )
 }
 
-/** The field that narrows a table; the key `/` leads to it. */
-export function FilterBox(props: {
+/** The filter field of a table. The key `/` moves to it. */
+function FilterBox(props: {
   readonly value: string
   readonly label: string
-  /** How much is left of how much. */
+  /** Number of rows shown, out of the total. */
   readonly shown: number
   readonly total: number
   readonly onInput: (value: string) => void
@@ -82,7 +82,7 @@ export function FilterBox(props: {
   )
 }
 
-/** Whether any of some texts contains each word of a filter, in whatever case. */
+/** Reports whether the texts contain each word of a filter, ignoring case. */
 export function matchesFilter(filter: string, texts: readonly string[]): boolean {
   const words = filter.toLowerCase().split(/\s+/)
   const text = texts.join('\n').toLowerCase()

@@ -2,7 +2,7 @@ import { messageOf } from '../model/messages.ts'
 import { RespcastError } from '../../client/index.ts'
 import { ShapeError } from '../model/reply.ts'
 
-/** Says what went wrong, and what to do about it. Nothing is shown where nothing did. */
+/** Message about an error, with a hint. Shows nothing without an error. */
 export function Problem({ error }: { readonly error: unknown }) {
   if (error === undefined) return null
   const [title, hint] = explain(error)

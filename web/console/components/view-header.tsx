@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** The head of a view: what it is, which commands it sends, and what can be done. */
+/** Header of a view: title, commands that it sends, and actions. */
 export function ViewHeader(props: {
   readonly title: string
   /** The commands that this view sends, as templates. */
@@ -23,7 +23,7 @@ export function ViewHeader(props: {
   )
 }
 
-/** The button that loads a view again. */
+/** The button that reloads a view. */
 export function RefreshButton(props: { readonly loading: boolean; onClick(): void }) {
   return (
     <button type="button" data-refresh onClick={() => props.onClick()} aria-busy={props.loading}>

@@ -1,17 +1,17 @@
 import { utf8Text } from '../../../shared/bytes.ts'
 import { strictText } from './reply.ts'
 
-/** What an ACL user is for, which its name says. */
-export type UserKind = 'user' | 'role' | 'ceiling'
+/** Purpose of an ACL user, derived from its name. */
+type UserKind = 'user' | 'role' | 'ceiling'
 
-/** A user as ACL LIST tells of it. */
+/** A user of ACL LIST. */
 export interface AclUser {
   readonly name: string
   readonly kind: UserKind
   readonly enabled: boolean
   /** As ACL SETUSER takes them; a selector is one rule. */
   readonly rules: readonly string[]
-  /** Some byte of the line is not UTF-8: a page that edits texts would change it. */
+  /** The line is not valid UTF-8: editing it as text would change it. */
   readonly isBinary: boolean
 }
 
@@ -27,7 +27,7 @@ export function parseAclLine(line: Uint8Array): AclUser {
   }
 }
 
-/** What a user of that name is for (docs/tokens.md). */
+/** Purpose of a user of that name (docs/tokens.md). */
 export function userKind(name: string): UserKind {
   if (name.startsWith('role:')) return 'role'
   return name.startsWith('jwt:') || name.startsWith('jwt@') ? 'ceiling' : 'user'
@@ -50,27 +50,27 @@ export function splitRules(text: string): string[] {
       selector = undefined
     }
   }
-  // A selector that does not end is left to the server to refuse.
+  // The server refuses a selector that is not closed.
   if (selector) rules.push(selector.join(' '))
   return rules
 }
 
 /**
- * The rules of a user that RESPCAST CHECK can try. It takes them for those of a role, which cannot have a password; of anybody
- * else those about passwords are left out.
+ * The rules of a user that RESPCAST CHECK can check. It treats them as those of a role, which has no password, so password rules
+ * of other users are left out.
  */
 export function checkableRules(name: string, rules: readonly string[]): readonly string[] {
   if (userKind(name) === 'role') return rules
   return rules.filter((rule) => !/^([><#!].*|(no|reset)pass)$/i.test(rule))
 }
 
-/** What a change of rules adds and takes away. */
+/** The rules that a change adds and removes. */
 export interface RuleChange {
   readonly added: readonly string[]
   readonly removed: readonly string[]
 }
 
-/** Compares rules as sets: what stands in both in another order is no change that a reader has to see. */
+/** Compares rules as sets: another order is no change. */
 export function compareRules(before: readonly string[], after: readonly string[]): RuleChange {
   return {
     added: after.filter((rule) => !before.includes(rule)),
@@ -78,7 +78,7 @@ export function compareRules(before: readonly string[], after: readonly string[]
   }
 }
 
-/** One alternative of what a user may do: the root permissions, or a selector. */
+/** One alternative of the permissions of a user: the root permissions, or a selector. */
 export interface Alternative {
   readonly commands: readonly string[]
   readonly channels: readonly string[]

@@ -8,7 +8,7 @@ import { announceOutcome, confirm } from './messages.ts'
 import { listOf, numberOf, recordOf, textOf } from './reply.ts'
 import type { Session } from './session.ts'
 
-/** The live connections that a change would reach. */
+/** The live connections that a change affects. */
 export interface Affected {
   readonly count: number
   /** Some of them. */
@@ -27,8 +27,7 @@ export function parseDryRun(reply: RespValue): Affected {
 }
 
 /**
- * Finds the live connections of a user, role or ceiling. What names tokens is found by a dry run of a revocation, anything else
- * in CLIENT LIST.
+ * Finds the live connections of a user, role or ceiling: those of tokens by a dry run of a revocation, others in CLIENT LIST.
  *
  * @throws {RespcastError} As {@link Session.send}.
  */
@@ -51,7 +50,7 @@ function dryRunFor(user: string): Command | undefined {
 /**
  * Asks, then kills connections one by one, by their id.
  *
- * @returns Something was sent.
+ * @returns True if the commands were sent.
  */
 export async function killConnections(
   session: Session,

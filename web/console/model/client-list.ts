@@ -1,4 +1,4 @@
-/** One client as CLIENT LIST tells of it. Texts are for people; what a client does not have is empty. */
+/** One client of CLIENT LIST. Texts are for display; missing fields are empty. */
 export interface ConnectionRow {
   readonly id: string
   readonly address: string
@@ -6,15 +6,15 @@ export interface ConnectionRow {
   readonly user: string
   readonly ageSeconds: number
   readonly idleSeconds: number
-  /** What it has still to be sent. Bytes. */
+  /** Bytes of the output queue. */
   readonly queuedBytes: number
   readonly memoryBytes: number
   readonly subscriptions: number
   readonly command: string
   readonly protocol: string
-  /** Of the page that opened a WebSocket. */
+  /** Origin of the page that opened a WebSocket. */
   readonly origin: string
-  /** `websocket`, `tcp`, `unix`; empty where the server does not say. */
+  /** `websocket`, `tcp`, `unix`; empty if the server does not say. */
   readonly transport: string
   readonly tokenSubject: string
   /** Milliseconds since 1970; undefined where no token logged in. */

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { ReadonlySignal } from '@preact/signals'
 
-/** Why a command was sent: somebody asked for it, or the page keeps a figure up to date by itself. */
+/** Source of a command: the operator, or an automatic refresh. */
 export type CommandSource = 'user' | 'refresh'
 
 /** One command that the page sent. */
@@ -10,19 +10,19 @@ export interface LogEntry {
   /** Milliseconds since 1970. */
   readonly atMs: number
   readonly source: CommandSource
-  /** As it would be typed into redis-cli. */
+  /** As typed into redis-cli. */
   readonly command: string
   /** `pending` while there is no reply. */
   readonly outcome: 'pending' | 'ok' | 'error'
-  /** Until the reply came; undefined while there is none. */
+  /** Time until the reply; undefined while there is none. */
   readonly tookMs: number | undefined
   readonly reply: string
 }
 
-/** So many entries are kept of each source, so that what runs every second does not drive out what somebody did. */
+/** Number of entries kept per source, so that automatic commands do not evict those of the operator. */
 const MAX_ENTRIES = 200
 
-/** What the page sent and was answered, newest last. */
+/** Commands that the page sent, with their replies, newest last. */
 export class CommandLog {
   readonly #entries = {
     user: signal<readonly LogEntry[]>([]),
@@ -36,9 +36,9 @@ export class CommandLog {
   }
 
   /**
-   * Notes a command.
+   * Records a command.
    *
-   * @returns To be called with what became of it.
+   * @returns Function that records the outcome.
    */
   begin(command: string, source: CommandSource): (outcome: 'ok' | 'error', reply: string) => void {
     const startedMs = performance.now()

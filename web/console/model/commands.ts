@@ -4,21 +4,20 @@ import { labelOf } from './reply.ts'
 /** A command: its name first. */
 export type Command = readonly [name: string, ...args: CommandArgument[]]
 
-/** Splits what was typed into the words of a command. Quotes, single or double, keep blanks together. */
+/** Splits typed text into the words of a command. Single or double quotes keep spaces together. */
 export function splitWords(text: string): string[] {
   const words = text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)
   return Array.from(words, ([, double, single, plain]) => double ?? single ?? plain ?? '')
 }
 
-/** So much of one word is shown. Characters. */
+/** Maximum length of a word. Characters. */
 const MAX_WORD = 160
 
-/** So many words are shown. */
+/** Maximum number of words. */
 const MAX_WORDS = 40
 
 /**
- * A command as it would be typed into redis-cli, for people to read and to copy: words with blanks are quoted, long ones cut,
- * and secrets hidden.
+ * A command as typed into redis-cli: words with spaces are quoted, long ones cut, and secrets hidden.
  */
 export function commandText(words: readonly CommandArgument[]): string {
   const texts = words.map((word) => (typeof word === 'string' ? word : labelOf(word)))
@@ -40,7 +39,7 @@ function showWord(words: readonly string[], word: string, at: number): string {
   return `"${escaped}"`
 }
 
-/** What stands for a word that nobody who looks over a shoulder may read; undefined for any other word. */
+/** Placeholder for a secret word; undefined for any other word. */
 function hiddenAs(words: readonly string[], word: string, at: number): string | undefined {
   const command = words[0]?.toUpperCase()
   const subcommand = words[1]?.toUpperCase()
@@ -58,7 +57,7 @@ function hiddenAs(words: readonly string[], word: string, at: number): string | 
   return undefined
 }
 
-/** Whether a directive's value is a secret: passwords, pass phrases and keys. */
-export function isSecretDirective(name: string): boolean {
+/** Reports whether the value of a directive is a secret: a password, pass phrase or key. */
+function isSecretDirective(name: string): boolean {
   return /pass$|secret$|^(masterauth|primaryauth|requirepass)$/i.test(name)
 }

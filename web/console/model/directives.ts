@@ -1,7 +1,7 @@
 import manual from '../../../docs/directives.md?raw'
 
-/** What docs/directives.md says about a directive. */
-export interface Directive {
+/** A directive as docs/directives.md describes it. */
+interface Directive {
   /** `yes, no`, `seconds, 0 to ...`. */
   readonly type: string
   readonly initial: string
@@ -13,7 +13,7 @@ export interface Directive {
 /** A row of the manual's tables. A bar within a cell is escaped. */
 const ROW = /^\| `([^`]+)` \| (.*?) \| (.*?) \| (.*?) \| (.*) \|$/
 
-/** The manual of directives, as it was when the page was built: together with the server that serves it. */
+/** The manual of directives at the time of the build, which is that of the server. */
 export const DIRECTIVES: ReadonlyMap<string, Directive> = new Map(
   manual.split('\n').flatMap((line) => {
     const [, name, type = '', initial = '', change = '', meaning = ''] = ROW.exec(line) ?? []
@@ -33,7 +33,7 @@ export const DIRECTIVES: ReadonlyMap<string, Directive> = new Map(
   }),
 )
 
-/** Whether CONFIG SET takes a directive; what the manual does not know is left to the server to refuse. */
+/** Reports whether CONFIG SET accepts a directive. The server decides about directives that the manual does not list. */
 export function isEditable(name: string): boolean {
   const change = DIRECTIVES.get(name)?.change
   return change === undefined || change === 'live' || change === 'kept'

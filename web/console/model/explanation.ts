@@ -3,16 +3,16 @@ import { alternativesOf, splitRules } from './acl-rules.ts'
 import type { Alternative } from './acl-rules.ts'
 import { fieldsOf } from './reply.ts'
 
-/** What TOKEN EXPLAIN says; what does not apply is empty. */
+/** Answer of TOKEN EXPLAIN; fields that do not apply are empty. */
 export interface Explanation {
   readonly allowed: boolean
-  /** The ACL user that the token is compiled into. */
+  /** The ACL user of the token. */
   readonly user: string
   readonly issuer: string
-  /** What it may do: each alternative with its commands and its channels. */
+  /** Its permissions: each alternative with its commands and channels. */
   readonly alternatives: readonly Alternative[]
   readonly role: string
-  /** The rule that decides; for a refused token what is wrong with it. */
+  /** The deciding rule; for a refused token the fault. */
   readonly rule: string
   /** `role`, `claim` or `default`. */
   readonly source: string
@@ -40,7 +40,7 @@ export function parseExplanation(reply: RespValue): Explanation {
   }
 }
 
-/** What stands in a token, read without verifying anything. */
+/** Contents of a token, not verified. */
 export interface TokenParts {
   readonly header: Readonly<Record<string, unknown>>
   readonly claims: Readonly<Record<string, unknown>>

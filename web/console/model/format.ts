@@ -49,7 +49,7 @@ export function showDate(ms: number): string {
   return `${day.join('-')} ${showTime(ms)}`
 }
 
-/** What is left until a time: `in 5:00 min`, `ended`. Milliseconds since 1970. */
+/** Time left until a time: `in 5:00 min`, `ended`. Milliseconds since 1970. */
 export function showLeft(ms: number, nowMs: number): string {
   return ms <= nowMs ? 'ended' : `in ${showSeconds((ms - nowMs) / 1000)}`
 }
@@ -58,10 +58,10 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, '0')
 }
 
-/** How payloads are shown. `auto`: as text if they are UTF-8 without control characters, else as hex. */
+/** Display format of payloads. `auto`: as text if they are UTF-8 without control characters, else as hex. */
 export type PayloadFormat = 'auto' | 'text' | 'hex' | 'json'
 
-/** Writes a payload for people. JSON that cannot be read is shown as `auto` would. */
+/** Formats a payload. JSON that cannot be parsed is shown as with `auto`. */
 export function showPayload(payload: Uint8Array, format: PayloadFormat): string {
   if (format === 'hex') return hexText(payload)
   if (format === 'text') return utf8Text(payload)
@@ -73,12 +73,12 @@ export function showPayload(payload: Uint8Array, format: PayloadFormat): string 
     }
   }
   const text = strictText(payload)
-  // Tab and line ends are the control characters that texts have.
+  // Tab and line ends are the control characters that texts contain.
   return text === undefined || /[^\P{Cc}\t\r\n]/u.test(text) ? hexText(payload) : text
 }
 
 /** Bytes as pairs of hex digits. */
-export function hexText(bytes: Uint8Array): string {
+function hexText(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ')
 }
 

@@ -1,5 +1,5 @@
-/** What is measured once a second. Rates are per second; undefined where it could not be known. */
-export interface Sample {
+/** Figures of one second. Rates are per second; unknown figures are undefined. */
+interface Sample {
   /** Seconds since 1970. */
   readonly at: number
   readonly published: number | undefined
@@ -15,10 +15,10 @@ export interface Sample {
   readonly pingMs: number | undefined
 }
 
-/** What a chart can draw. */
+/** A figure that a chart can draw. */
 export type Measure = Exclude<keyof Sample, 'at'>
 
-/** So many samples are kept: a quarter of an hour. */
+/** Number of samples that are kept: a quarter of an hour. */
 export const MAX_SAMPLES = 900
 
 /** INFO's counters that become rates. */
@@ -37,7 +37,7 @@ const GAUGES = {
   subscribers: 'pubsub_clients',
 } as const satisfies Partial<Record<Measure, string>>
 
-/** A longer span between two samples says nothing about one second: the line has a gap there. Seconds. */
+/** Longer spans between two samples become a gap in the line. Seconds. */
 const MAX_SPAN = 10
 
 /** The samples of the last quarter of an hour. */
@@ -54,7 +54,7 @@ export class History {
   }
 
   /**
-   * Adds what was measured.
+   * Adds a sample.
    *
    * @param at Seconds since 1970.
    * @param fields Of INFO stats and INFO clients.

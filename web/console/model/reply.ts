@@ -3,14 +3,14 @@ import { isTagged } from '../../../shared/resp/types.ts'
 import type { RespValue, TaggedValue } from '../../../shared/resp/types.ts'
 import { hexEscape } from '../../../shared/words.ts'
 
-/** A reply that has not the shape which its command is documented to have. */
+/** A reply that does not have the documented shape. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError'
 }
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text of UTF-8 bytes; undefined where they are not UTF-8. */
+/** The text of UTF-8 bytes; undefined if they are not UTF-8. */
 export function strictText(bytes: Uint8Array): string | undefined {
   try {
     return strictDecoder.decode(bytes)
@@ -19,7 +19,7 @@ export function strictText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A value as text for people: strings, numbers and verbatim texts. Null and nothing are the empty text. */
+/** A value as text for display: strings, numbers and verbatim texts. Null and undefined are the empty text. */
 export function textOf(value: RespValue | undefined): string {
   if (value === undefined || value === null) return ''
   if (value instanceof Uint8Array) return utf8Text(value)
@@ -39,7 +39,7 @@ export function bytesOf(value: RespValue | undefined): Uint8Array {
   throw new ShapeError('A string was expected')
 }
 
-/** A number, also one that is written as text; undefined for null and nothing. */
+/** A number, also one written as text; undefined for null and undefined. */
 export function numberOf(value: RespValue | undefined): number | undefined {
   if (value === undefined || value === null) return undefined
   const number = Number(textOf(value))
@@ -72,29 +72,29 @@ export function recordOf(value: RespValue | undefined): ReadonlyMap<string, Resp
   return new Map(pairsOf(value).map(([key, each]) => [textOf(key), each]))
 }
 
-/** Reads the fields of a map as texts. A field that is missing is the empty text. */
+/** Reads the fields of a map as texts. A missing field is the empty text. */
 export function fieldsOf(value: RespValue): (name: string) => string {
   const fields = recordOf(value)
   return (name) => textOf(fields.get(name))
 }
 
-/** A name for people: as text if it is UTF-8 without control characters, else with `\xNN` for what is not printable ASCII. */
+/** A name for display: as text if it is UTF-8 without control characters, else with `\xNN` for what is not printable ASCII. */
 export function labelOf(name: Uint8Array): string {
   const text = strictText(name)
   if (text !== undefined && !/\p{Cc}/u.test(text)) return text
   return byteString(name).replaceAll(/[^\x20-\x7e]/g, hexEscape)
 }
 
-/** So much of a reply is written. Characters. */
+/** Maximum length of a reply as text. Characters. */
 const MAX_CHARACTERS = 4_000
 
-/** Password hashes of ACL LIST and ACL GETUSER: nobody has to see them to learn the command. */
+/** Password hashes of ACL LIST and ACL GETUSER. */
 const PASSWORD_HASH = /(#?)\b[0-9a-f]{64}\b/g
 
-/** Thrown within this module when the text is long enough. */
+/** Thrown within this module when the text is complete. */
 class LongEnough extends Error {}
 
-/** A reply as redis-cli writes it, cut where it gets long. */
+/** A reply as redis-cli writes it, cut to a maximum length. */
 export function replyText(value: RespValue): string {
   const output = new BoundedText()
   try {

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CommandSource } from './command-log.ts'
 
-/** Something that is loaded from the server, and may be loaded again. */
+/** A value that is loaded from the server, and can be reloaded. */
 export interface Resource<Value> {
-  /** What was loaded last; undefined before that. */
+  /** The value loaded last; undefined before that. */
   readonly value: Value | undefined
-  /** What went wrong at the last attempt; undefined if nothing did. */
+  /** Error of the last attempt; undefined if it succeeded. */
   readonly error: unknown
   readonly loading: boolean
   /** Loads again now. */
@@ -13,10 +13,10 @@ export interface Resource<Value> {
 }
 
 /**
- * Loads something when the view is shown, when `key` changes, when it is asked to, and every so often while the page is visible.
+ * Loads a value when the view is shown, when `key` changes, on request, and at an interval while the page is visible.
  * Answers of an earlier key are dropped.
  *
- * @param everyMs Counted from the answer; undefined: not by itself.
+ * @param everyMs Interval, counted from the answer; undefined for none.
  */
 export function useResource<Value>(
   load: (source: CommandSource) => Promise<Value>,
@@ -67,7 +67,7 @@ export function useResource<Value>(
 }
 
 /** Runs actions of the operator, and keeps the error of the last one for its message. */
-export interface Action {
+interface Action {
   /** Undefined while nothing failed. */
   readonly error: unknown
   /** @returns False if the work threw. */

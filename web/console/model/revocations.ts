@@ -2,7 +2,7 @@ import type { RespValue } from '../../../shared/resp/types.ts'
 import type { Command } from './commands.ts'
 import { fieldsOf } from './reply.ts'
 
-/** What TOKEN REVOKE can name. */
+/** Kinds of TOKEN REVOKE. */
 export const REVOCATION_KINDS = [
   'SUB',
   'JTI',
@@ -15,9 +15,9 @@ export const REVOCATION_KINDS = [
 ] as const
 
 /** One of {@link REVOCATION_KINDS}. */
-export type RevocationKind = (typeof REVOCATION_KINDS)[number]
+type RevocationKind = (typeof REVOCATION_KINDS)[number]
 
-/** What each kind names, for people: the label of its field, and what happens. */
+/** Display texts of each kind: the label of its field, and the effect. */
 export const KIND_TEXTS: Readonly<Record<RevocationKind, readonly [field: string, text: string]>> =
   {
     SUB: ['Subject', 'All tokens of one subject that were issued until now.'],
@@ -30,7 +30,7 @@ export const KIND_TEXTS: Readonly<Record<RevocationKind, readonly [field: string
     ALL: ['', 'All tokens of all issuers that were issued until now.'],
   }
 
-/** The form of a revocation, as it was filled in. */
+/** Contents of the form of a revocation. */
 export interface RevocationForm {
   readonly kind: RevocationKind
   readonly target: string
@@ -49,7 +49,7 @@ export interface RevocationForm {
   readonly message: string
 }
 
-/** A form that nothing was filled in. */
+/** An empty form. */
 export const EMPTY_FORM: RevocationForm = {
   kind: 'SUB',
   target: '',
@@ -65,7 +65,7 @@ export const EMPTY_FORM: RevocationForm = {
   message: '',
 }
 
-/** Which options a kind takes. */
+/** The options that a kind takes. */
 export function optionsOf(kind: RevocationKind): {
   readonly from: boolean
   readonly channel: boolean
@@ -80,7 +80,7 @@ export function optionsOf(kind: RevocationKind): {
   }
 }
 
-/** The command that a form stands for. Fields that its kind does not take are left out; the server checks the rest. */
+/** The command of a form. Fields that its kind does not take are left out; the server checks the rest. */
 export function revokeCommand(form: RevocationForm, dryRun: boolean): Command {
   const takes = optionsOf(form.kind)
   const words: string[] = ['REVOKE', form.kind]
@@ -100,19 +100,19 @@ export function revokeCommand(form: RevocationForm, dryRun: boolean): Command {
   return ['TOKEN', ...words]
 }
 
-/** A revocation in force, as TOKEN REVOCATIONS tells of it. Times are milliseconds since 1970. */
+/** A revocation in force, from TOKEN REVOCATIONS. Times are milliseconds since 1970. */
 export interface RevocationRow {
   readonly id: number
   readonly kind: string
   readonly target: string
-  /** For whom, from which issuer, and how: the options in the words of TOKEN REVOKE. */
+  /** The options, in the words of TOKEN REVOKE. */
   readonly options: string
   readonly atMs: number | undefined
-  /** Undefined: it stays until it is undone. */
+  /** Undefined for no expiry. */
   readonly expiresAtMs: number | undefined
   readonly by: string
   readonly reason: string
-  /** Live sessions that it has hit. */
+  /** Number of live sessions that it has hit. */
   readonly hit: number
 }
 

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 
-/** Where the page is: the part of the address behind `#/`. */
-export interface Route {
+/** The current place in the page: the part of the address after `#/`. */
+interface Route {
   /** The name of a view. */
   readonly view: string
   readonly parameters: URLSearchParams
@@ -12,7 +12,7 @@ window.addEventListener('hashchange', () => {
   hash.value = location.hash
 })
 
-/** The route of now. */
+/** The current route. */
 export const route = computed<Route>(() => {
   const [view = '', query = ''] = hash.value.replace(/^#\/?/, '').split('?')
   return { view, parameters: new URLSearchParams(query) }
@@ -24,7 +24,7 @@ export function linkTo(view: string, parameters: Readonly<Record<string, string>
   return query === '' ? `#/${view}` : `#/${view}?${query}`
 }
 
-/** Leaves a view, unless that has happened already: the address may be ahead of {@link route}, which hears of it later. */
+/** Leaves a view, unless that has already happened: {@link route} follows the address with a delay. */
 export function leave(
   view: string,
   parameters: Readonly<Record<string, string>>,

@@ -7,14 +7,14 @@ import type { Command } from './commands.ts'
 
 const INTERVAL_MS = 1_000
 
-/** Asks the server for its figures once a second, whatever view is shown: `PING`, and `INFO clients stats`. */
+/** Samples the figures of the server once a second, on every view: `PING` and `INFO clients stats`. */
 export class Sampler {
   readonly history = new History()
-  /** Counts samples: whoever shows the history reads it to be drawn anew. */
+  /** Number of samples: components read it to be redrawn. */
   readonly version = signal(0)
   /** The last fields of INFO. */
   readonly fields = signal<ReadonlyMap<string, string>>(new Map())
-  /** Why there are no figures; undefined while there are. */
+  /** Error of the last sample; undefined if it succeeded. */
   readonly failure = signal<unknown>(undefined)
   readonly #send: (command: Command) => Promise<RespValue>
   #timer: ReturnType<typeof setTimeout> | undefined

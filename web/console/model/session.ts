@@ -14,17 +14,17 @@ import { replyText } from './reply.ts'
 import { Sampler } from './sampler.ts'
 import { Tail } from './tail.ts'
 
-/** A command that has no reply by then gets none: the server drops messages over `ws-max-message-out`. Milliseconds. */
+/** Time limit of a reply: the server drops replies over `ws-max-message-out`. Milliseconds. */
 const REPLY_TIMEOUT_MS = 20_000
 
-/** The login did not succeed; `message` says why, for people. */
-export class LoginError extends Error {
+/** A failed login; `message` is for display. */
+class LoginError extends Error {
   override readonly name = 'LoginError'
 }
 
 /**
- * An operator who is logged in: one connection, and what hangs on it. Every command of the page goes through {@link send} and
- * stands in {@link log}.
+ * The session of an operator: one connection, and everything that depends on it. Every command of the page goes through
+ * {@link send} and is recorded in {@link log}.
  */
 export class Session {
   readonly user: string
@@ -47,7 +47,7 @@ export class Session {
       if (state.status === 'connecting') this.#noteLogin()
       this.#state.value = state
     })
-    // Without a listener they would be uncaught errors; each caller sees its own anyway.
+    // Without a listener they would be uncaught errors. Each caller gets its own anyway.
     this.client.on('error', () => undefined)
   }
 
@@ -67,7 +67,7 @@ export class Session {
   }
 
   /**
-   * Sends several commands of one kind at once; the log has one entry for all of them.
+   * Sends several commands of one kind at once, with one log entry for all.
    *
    * @throws {RespcastError} As {@link send}, for the first that fails.
    */
@@ -83,7 +83,7 @@ export class Session {
     return this.#settle(replies, end)
   }
 
-  /** Logs out; nothing of the session works any more. */
+  /** Logs out. The session cannot be used again. */
   end(): void {
     this.sampler.stop()
     this.client.close()
@@ -146,13 +146,13 @@ function refusalText(name: string, text: string): string {
   return name === 'lost' ? 'The server cannot be reached.' : `The connection ended: ${name}`
 }
 
-/** Whoever is logged in, for all that is shown to them. */
+/** The session, for all views. */
 export const SessionContext = createContext<Session | undefined>(undefined)
 
 /**
  * The session of the view.
  *
- * @throws {TypeError} Outside of a session: views are shown to whoever is logged in only.
+ * @throws {TypeError} Outside of a session.
  */
 export function useSession(): Session {
   const session = useContext(SessionContext)
@@ -160,10 +160,10 @@ export function useSession(): Session {
   return session
 }
 
-/** Where the server's WebSocket is, if it does not say. */
+/** Path of the WebSocket, if the server does not tell it. */
 const USUAL_PATH = '/ws'
 
-/** The address of the WebSocket beside the page, wherever a proxy put both; its path is what `ws-path` says. */
+/** Address of the WebSocket beside the page, also behind a proxy. The server tells the path (`ws-path`). */
 export async function webSocketUrl(): Promise<string> {
   const url = new URL(`.${await webSocketPath()}`, location.href)
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
@@ -178,7 +178,7 @@ async function webSocketPath(): Promise<string> {
       return String(settings.webSocketPath)
     }
   } catch {
-    // The login says what is wrong when the WebSocket does not open either.
+    // If the WebSocket does not open either, the login reports it.
   }
   return USUAL_PATH
 }

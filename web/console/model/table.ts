@@ -1,4 +1,4 @@
-/** By which column rows are sorted. */
+/** The column and direction that rows are sorted by. */
 export interface Sorting {
   readonly key: string
   readonly descending: boolean
@@ -23,10 +23,10 @@ function compare(a: string | number, b: string | number): number {
   return a < b ? -1 : 1
 }
 
-/** Rows that are rendered above and below those in sight, so that scrolling shows no blanks. */
+/** Rows rendered above and below the visible ones, so that scrolling shows no blanks. */
 const MARGIN_ROWS = 10
 
-/** Which rows have to be in the document. Pixels. */
+/** The range of rows that have to be in the document. Pixels. */
 export function windowOf(
   count: number,
   scrollTop: number,
@@ -42,7 +42,7 @@ export function windowOf(
 /**
  * The row that a key leads to; undefined for other keys, and where there are no rows.
  *
- * @param page Rows that are in sight at once.
+ * @param page Number of visible rows.
  */
 export function nextRow(
   key: string,

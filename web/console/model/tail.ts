@@ -5,13 +5,13 @@ import type { CommandLog } from './command-log.ts'
 import { commandText } from './commands.ts'
 import { labelOf } from './reply.ts'
 
-/** So many messages are kept. */
+/** Number of messages that are kept. */
 export const MAX_MESSAGES = 200
 
-/** So much of each payload is kept. Bytes. */
+/** Number of bytes kept of each payload. */
 const MAX_KEPT_BYTES = 4_096
 
-/** How often the page is told of new messages. A busy channel has more of them than a page can draw. Milliseconds. */
+/** Interval at which new messages are shown. A busy channel has more than a page can draw. Milliseconds. */
 const FLUSH_MS = 200
 
 /** The commands that subscribe and unsubscribe. */
@@ -21,8 +21,8 @@ export const SUBSCRIBE_COMMANDS: Readonly<Record<SubscriptionKind, string>> = {
   shard: 'SSUBSCRIBE',
 }
 
-/** A message as the tail keeps it. */
-export interface TailMessage {
+/** A message kept by the tail. */
+interface TailMessage {
   /** Counts up within a tail. */
   readonly id: number
   /** Milliseconds since 1970. */
@@ -35,22 +35,22 @@ export interface TailMessage {
   readonly bytes: number
 }
 
-/** What is listened to. */
-export interface TailTarget {
+/** The channel, pattern or shard channel of a tail. */
+interface TailTarget {
   readonly kind: SubscriptionKind
   readonly name: Uint8Array
   /** For people. */
   readonly label: string
 }
 
-/** What the page shows of a tail. */
-export interface TailView {
+/** State of a tail. */
+interface TailView {
   readonly target: TailTarget | undefined
   /** `refused`: {@link TailView.problem} says why. */
   readonly status: 'idle' | 'pending' | 'live' | 'refused'
   readonly problem: string
   readonly messages: readonly TailMessage[]
-  /** Since the start, also those that are no longer kept. */
+  /** Messages since the start, including those no longer kept. */
   readonly received: number
   /** Messages that came while it was paused. */
   readonly held: number
@@ -65,7 +65,7 @@ const IDLE: TailView = {
   held: 0,
 }
 
-/** Listens to one channel, pattern or shard channel, and keeps its newest messages. It goes on while other views are shown. */
+/** Listens to one channel, pattern or shard channel, and keeps its newest messages, also while other views are shown. */
 export class Tail {
   readonly view = signal<TailView>(IDLE)
   readonly paused = signal(false)
@@ -82,7 +82,7 @@ export class Tail {
     this.#log = log
   }
 
-  /** Listens to a name, and to no other any more. */
+  /** Listens to a name instead of the previous one. */
   start(kind: SubscriptionKind, name: Uint8Array): void {
     this.stop()
     this.clear()

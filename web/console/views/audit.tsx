@@ -11,7 +11,7 @@ import { useResource } from '../model/resource.ts'
 import { useSession } from '../model/session.ts'
 import type { FactList } from '../components/dialog.tsx'
 
-/** The server has a thousand entries at hand. */
+/** The server keeps a thousand entries in memory. */
 const AUDIT = ['RESPCAST', 'AUDIT', 'COUNT', '1000'] as const
 const REFUSALS = ['ACL', 'LOG', '128'] as const
 
@@ -22,7 +22,7 @@ const FEEDS = [
   ['refusals', 'Refusals'],
 ] as const
 
-/** What operators revoked, and what was refused to whom; newest first. */
+/** Revocations by operators, and refusals of the server, newest first. */
 export function AuditView() {
   const session = useSession()
   const [feed, setFeed] = useState<'audit' | 'refusals'>('audit')
@@ -122,8 +122,8 @@ function columnsOf(isAudit: boolean): readonly Column<AuditRow>[] {
   ]
 }
 
-/** One line of a feed: what an operator did, or what was refused. Texts are for people. */
-export interface AuditRow {
+/** One line of a feed: an action of an operator, or a refusal. Texts are for display. */
+interface AuditRow {
   readonly key: string
   /** Milliseconds since 1970. */
   readonly atMs: number
@@ -131,12 +131,12 @@ export interface AuditRow {
   readonly by: string
   readonly what: string
   readonly reason: string
-  /** How many: sessions that were hit, or refusals of the same kind. */
+  /** Number of sessions that were hit, or of refusals of the same kind. */
   readonly count: number
 }
 
 /** Reads one record of RESPCAST AUDIT. */
-export function parseAuditEntry(record: RespValue): AuditRow {
+function parseAuditEntry(record: RespValue): AuditRow {
   const text = fieldsOf(record)
   const words = [text('kind').toUpperCase(), text('target'), text('options')]
   const notes = [text('reason')]
@@ -153,7 +153,7 @@ export function parseAuditEntry(record: RespValue): AuditRow {
 }
 
 /** Reads one record of ACL LOG. */
-export function parseLogEntry(record: RespValue): AuditRow {
+function parseLogEntry(record: RespValue): AuditRow {
   const text = fieldsOf(record)
   const address = /(?:^| )addr=(\S*)/.exec(text('client-info'))?.[1] ?? ''
   return {

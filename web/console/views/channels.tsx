@@ -28,7 +28,7 @@ const COMMANDS: Readonly<Record<SubscriptionKind, readonly string[]>> = {
 
 const REFRESH_MS = 3_000
 
-/** What is subscribed to, and by how many. */
+/** Subscribed channels, patterns and shard channels, with their subscribers. */
 export function ChannelsView() {
   const session = useSession()
   const [kind, setKind] = useState<SubscriptionKind>('channel')
@@ -102,27 +102,27 @@ export function ChannelsView() {
   )
 }
 
-/** A channel, pattern or shard channel that somebody listens to. */
-export interface ChannelRow {
+/** A subscribed channel, pattern or shard channel. */
+interface ChannelRow {
   readonly name: Uint8Array
   /** For people. */
   readonly label: string
-  /** Undefined where it was not asked for, see {@link MAX_COUNTED}. */
+  /** Undefined beyond {@link MAX_COUNTED}. */
   readonly subscribers: number | undefined
 }
 
-/** Commands over a WebSocket have 128 arguments at most. */
+/** A command over a WebSocket has at most 128 arguments. */
 const NAMES_PER_COMMAND = 120
 
-/** So many channels are counted; the rest is listed without. */
-export const MAX_COUNTED = 10_000
+/** Number of channels whose subscribers are counted. */
+const MAX_COUNTED = 10_000
 
 /**
- * Lists what is subscribed to: `PUBSUB CHANNELS` and `PUBSUB NUMSUB`, their forms for shard channels, or `RESPCAST PATTERNS`.
+ * Lists the subscribed names: `PUBSUB CHANNELS` and `PUBSUB NUMSUB`, their forms for shard channels, or `RESPCAST PATTERNS`.
  *
  * @throws {RespcastError} As {@link Session.send}.
  */
-export async function loadChannels(
+async function loadChannels(
   session: Session,
   kind: SubscriptionKind,
   source: CommandSource,
@@ -139,7 +139,7 @@ export async function loadChannels(
     commands.push(['PUBSUB', count, ...counted.slice(at, at + NAMES_PER_COMMAND)])
   }
   const counts = (await session.sendAll(commands, source)).flatMap((reply) => pairsOf(reply))
-  // NUMSUB answers in the order in which it was asked.
+  // NUMSUB answers in the order of its arguments.
   return names.map((name, at) => rowOf(name, numberOf(counts[at]?.[1])))
 }
 

@@ -15,7 +15,7 @@ import { go, route } from '../model/route.ts'
 import { useSession } from '../model/session.ts'
 
 /** A directive with its value. */
-export interface ConfigurationRow {
+interface ConfigurationRow {
   readonly name: string
   readonly value: string
 }
@@ -61,7 +61,7 @@ const COLUMNS: readonly Column<ConfigurationRow>[] = [
   },
 ]
 
-/** Every directive with its value in force; those that are live can be changed. */
+/** All directives with their values; live ones can be changed. */
 export function ConfigurationView() {
   const session = useSession()
   const resource = useResource(async (source) =>
@@ -126,7 +126,7 @@ function meaning(row: ConfigurationRow): string {
   return DIRECTIVES.get(row.name)?.meaning ?? ''
 }
 
-/** The manual writes an empty value as `""`. Values of memory may be written in other units, and then count as changed. */
+/** The manual writes an empty value as `""`. Values in other units than the manual's are not compared. */
 function isChanged({ name, value }: ConfigurationRow): boolean {
   const initial = DIRECTIVES.get(name)?.initial
   return initial !== undefined && /^(\d+|yes|no|"")$/.test(initial)
@@ -134,8 +134,8 @@ function isChanged({ name, value }: ConfigurationRow): boolean {
     : false
 }
 
-/** Shows one directive, and changes it where the server takes that at run time. */
-export function DirectiveEditor(props: {
+/** One directive, which can be changed if the server accepts that at run time. */
+function DirectiveEditor(props: {
   readonly row: { readonly name: string; readonly value: string }
   readonly onSaved: () => void
   readonly onClose: () => void

@@ -14,12 +14,12 @@ import { go, leave, linkTo, route } from '../model/route.ts'
 import { useSession } from '../model/session.ts'
 import type { Session } from '../model/session.ts'
 
-/** A long list is made anew less often. */
+/** A long list is reloaded less often. */
 const REFRESH_MS = 3_000
 const SLOW_REFRESH_MS = 15_000
 const LONG_LIST = 2_000
 
-/** Who is connected, and how they are doing. */
+/** The connected clients. */
 export function ConnectionsView() {
   const session = useSession()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
@@ -99,7 +99,7 @@ function searchable(row: ConnectionRow): readonly string[] {
 }
 
 /** The columns of the table of connections. */
-export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
+const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
   {
     key: 'id',
     title: 'Id',
@@ -174,7 +174,7 @@ export const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
   },
 ]
 
-/** What the server calls the three kinds, and people. */
+/** The three kinds of subscriptions: field of the reply, and title. */
 const SPACES = [
   ['channels', 'Channels'],
   ['patterns', 'Patterns'],
@@ -187,10 +187,10 @@ interface Held {
   readonly names: readonly (readonly [name: string, user: string])[]
 }
 
-/** One connection: all that CLIENT LIST says, and what it is subscribed to. */
-export function ConnectionDetails(props: {
+/** One connection: its line of CLIENT LIST, and its subscriptions. */
+function ConnectionDetails(props: {
   readonly id: string
-  /** It is the console's own. */
+  /** It is the connection of the console itself. */
   readonly isOwn: boolean
   readonly onKill: (row: ConnectionRow) => void
   readonly onClose: () => void

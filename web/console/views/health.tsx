@@ -10,7 +10,7 @@ import { Facts } from '../components/dialog.tsx'
 
 const REFRESH_MS = 5_000
 
-/** What stands above everything else that INFO says. */
+/** Fields of INFO that are shown first. */
 const HIGHLIGHTS = [
   ['respcast_version', 'Respcast'],
   ['redis_version', 'speaks as Redis'],
@@ -20,10 +20,10 @@ const HIGHLIGHTS = [
   ['process_id', 'process'],
 ] as const
 
-/** Sections that are about commands and errors open by themselves: they change, and they tell most. */
+/** Sections that are open at first. */
 const OPEN = new Set(['Stats', 'Errorstats'])
 
-/** Whether the server is ready for traffic, and all that INFO says. */
+/** Readiness of the server, and all of INFO. */
 export function HealthView() {
   const session = useSession()
   const readiness = useResource(loadReadiness, '', REFRESH_MS)
@@ -88,19 +88,19 @@ function highlight(name: string, value: string): string {
   return name === 'uptime_in_seconds' ? showSeconds(Number(value)) : value
 }
 
-/** What `/readyz` says. */
-export interface Readiness {
+/** Answer of `/readyz`. */
+interface Readiness {
   readonly ready: boolean
-  /** Why not, one sentence each. */
+  /** Reasons why it is not ready, one sentence each. */
   readonly problems: readonly string[]
 }
 
 /**
  * Asks the admin listener whether the server is ready, as an orchestrator does.
  *
- * @throws {Error} If there is no answer that can be read.
+ * @throws {Error} If there is no readable answer.
  */
-export async function loadReadiness(): Promise<Readiness> {
+async function loadReadiness(): Promise<Readiness> {
   const response = await fetch('./readyz', { cache: 'no-store' })
   const body: unknown = await response.json()
   const problems =

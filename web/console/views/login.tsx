@@ -5,7 +5,7 @@ import { logIn, webSocketUrl } from '../model/session.ts'
 import type { Session } from '../model/session.ts'
 import { useAction } from '../model/resource.ts'
 
-/** Asks for an ACL user and its password. They stay in the memory of this page. */
+/** Login form for an ACL user and its password, which stay in the memory of this page. */
 export function LoginView({ onSession }: { readonly onSession: (session: Session) => void }) {
   const [user, setUser] = useState('')
   const [password, setPassword] = useState('')

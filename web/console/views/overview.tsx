@@ -25,7 +25,7 @@ const LOSSES: readonly ChartLine[] = [
   { measure: 'rejected', label: 'connections rejected', color: '--chart-2' },
 ]
 
-/** Live figures, and a quarter of an hour of them as charts. */
+/** Live figures, and charts of the last quarter of an hour. */
 export function OverviewView() {
   const { sampler } = useSession()
   const fields = sampler.fields.value

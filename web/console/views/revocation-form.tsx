@@ -19,7 +19,7 @@ import type { RevocationForm } from '../model/revocations.ts'
 import { useSession } from '../model/session.ts'
 import { useAction } from '../model/resource.ts'
 
-/** Fills in a revocation, shows whom it would hit, and revokes once that is confirmed. */
+/** Form of a revocation: previews the affected connections, and revokes after confirmation. */
 export function RevocationFormCard({ onRevoked }: { readonly onRevoked: () => void }) {
   const session = useSession()
   const [form, setForm] = useState<RevocationForm>(EMPTY_FORM)
@@ -137,13 +137,13 @@ const DIRECTIONS = [
 ] as const
 
 /** The options of TOKEN REVOKE that its kind takes. */
-export function RevocationOptions(props: {
+function RevocationOptions(props: {
   readonly form: RevocationForm
   readonly onChange: (changed: Partial<RevocationForm>) => void
 }) {
   const { form, onChange } = props
   const takes = optionsOf(form.kind)
-  // A record that looks at no issue time has to say how long it lasts.
+  // A revocation without an issue time needs a duration.
   const mustSay = takes.channel || (takes.issueTime && form.hard)
   const durations = [
     ...(mustSay ? [] : ([['default', 'as long as any token may live']] as const)),

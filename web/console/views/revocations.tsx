@@ -17,7 +17,7 @@ import type { FactList } from '../components/dialog.tsx'
 
 const REFRESH_MS = 5_000
 
-/** Takes tokens and channels back, and shows what is taken back. */
+/** Revokes tokens and channels, and lists the revocations in force. */
 export function RevocationsView() {
   const session = useSession()
   const [opened, setOpened] = useState<RevocationRow>()

@@ -15,7 +15,7 @@ const KINDS = [
   ['shard', 'Shard channel'],
 ] as const satisfies readonly (readonly [SubscriptionKind, string])[]
 
-/** Listens to a pattern, channel or shard channel, and shows what comes. */
+/** Listens to a pattern, channel or shard channel, and shows its messages. */
 export function TailView() {
   const { tail } = useSession()
   const { target, status, problem } = tail.view.value
@@ -62,7 +62,7 @@ const FORMATS = [
 ] as const satisfies readonly (readonly [PayloadFormat, string])[]
 
 /** The newest messages of the tail. */
-export function TailFeed() {
+function TailFeed() {
   const { tail } = useSession()
   const { messages, received, held } = tail.view.value
   const paused = tail.paused.value

@@ -12,7 +12,7 @@ import { Facts } from '../components/dialog.tsx'
 import type { FactList } from '../components/dialog.tsx'
 import { useAction } from '../model/resource.ts'
 
-/** Shows who a token is, what it may do, and why not. */
+/** Explains a token or a live session: its user, its permissions, and the reasons of refusals. */
 export function TokensView() {
   const session = useSession()
   const client = route.value.parameters.get('client') ?? ''
@@ -97,8 +97,8 @@ export function TokensView() {
   )
 }
 
-/** What TOKEN EXPLAIN says, in words. */
-export function ExplanationCard({ explanation }: { readonly explanation: Explanation }) {
+/** Card of the answer of TOKEN EXPLAIN. */
+function ExplanationCard({ explanation }: { readonly explanation: Explanation }) {
   const facts: FactList = [
     ['User', explanation.user],
     ['Issuer', explanation.issuer],
@@ -122,7 +122,7 @@ export function ExplanationCard({ explanation }: { readonly explanation: Explana
   )
 }
 
-/** The ways in which a command may be allowed: any of them suffices. */
+/** The alternatives that allow a command: any of them suffices. */
 function Alternatives({ explanation }: { readonly explanation: Explanation }) {
   const { alternatives } = explanation
   return (
@@ -157,11 +157,11 @@ function Alternatives({ explanation }: { readonly explanation: Explanation }) {
   )
 }
 
-/** The commands that have to do with channels. */
+/** Commands on channels. */
 const COMMANDS = ['subscribe', 'psubscribe', 'ssubscribe', 'publish', 'spublish'] as const
 
-/** Asks of a channel what a token may do with it, and why not. */
-export function ChannelMatrix({ subject }: { readonly subject: Command }) {
+/** Asks what a token may do with a channel. */
+function ChannelMatrix({ subject }: { readonly subject: Command }) {
   const session = useSession()
   const [channel, setChannel] = useState('')
   const [answers, setAnswers] = useState<readonly Explanation[]>([])
@@ -230,8 +230,8 @@ function reasonOf(answer: Explanation): string {
 /** Claims that are seconds since 1970 (RFC 7519 section 4.1). */
 const TIMES = ['exp', 'nbf', 'iat'] as const
 
-/** What stands in a token, as this page reads it: nothing is verified here. */
-export function TokenPartsCard({ parts }: { readonly parts: TokenParts }) {
+/** Contents of a token as read by this page, not verified. */
+function TokenPartsCard({ parts }: { readonly parts: TokenParts }) {
   return (
     <section class="card">
       <h2>

@@ -14,11 +14,11 @@ import { useAction, useResource } from '../model/resource.ts'
 import { useSession } from '../model/session.ts'
 import type { Session } from '../model/session.ts'
 
-/** Rules that a new role may start from. */
+/** Initial rules of a new role. */
 const NEW_RULES =
   'off\nresetchannels\n-@all\n(resetchannels -@all +subscribe +psubscribe +ssubscribe &news:*)'
 
-/** Edits the rules of one user as text. The server checks them as they are typed, and nothing changes before it is confirmed. */
+/** Editor of the rules of one user. The server checks them as they are typed, and nothing changes before it is confirmed. */
 export function UserEditor(props: {
   /** Undefined: a new one. */
   readonly user: AclUser | undefined
@@ -87,11 +87,11 @@ export function UserEditor(props: {
   )
 }
 
-/** Typing is over when nothing was typed this long. Milliseconds. */
+/** Pause after which typing counts as finished. Milliseconds. */
 const PAUSE_MS = 350
 
-/** Lets the server check rules while they are typed: whether it would take them, and what is odd about them. */
-export function RuleCheck(props: { readonly name: string; readonly rules: readonly string[] }) {
+/** Checks rules on the server while they are typed, and shows its warnings. */
+function RuleCheck(props: { readonly name: string; readonly rules: readonly string[] }) {
   const session = useSession()
   const text = checkableRules(props.name, props.rules).join('\n')
   const [settled, setSettled] = useState(text)
@@ -109,7 +109,7 @@ export function RuleCheck(props: { readonly name: string; readonly rules: readon
       warnings: listOf(reply.get('warnings') ?? []).map((warning) => textOf(warning)),
     }
   }, settled)
-  // What is odd about a role is usual for a user.
+  // The warnings are about roles.
   const warnings = userKind(props.name) === 'role' ? (check.value?.warnings ?? []) : []
   if (check.error !== undefined) return <Problem error={check.error} />
   return (
@@ -139,18 +139,18 @@ function withoutHashes(rules: string): string {
 }
 
 /**
- * Asks with what changes and whom it reaches, then puts rules in the place of those that a user has.
+ * Asks for confirmation, with the changes and the affected connections, then replaces the rules of a user.
  *
- * @returns It was done.
+ * @returns True if it was done.
  * @throws {RespcastError} As {@link Session.send}.
  */
-export async function saveUser(
+async function saveUser(
   session: Session,
   name: string,
   rules: readonly string[],
   change: RuleChange,
 ): Promise<boolean> {
-  // The server says what is wrong with a role before anybody is asked; ACL SETUSER changes nothing where it finds a fault.
+  // The server checks a role before the question. ACL SETUSER changes nothing if it finds a fault.
   if (userKind(name) === 'role' && rules.length > 0) {
     await session.send(['RESPCAST', 'CHECK', ...rules])
   }
@@ -168,12 +168,12 @@ export async function saveUser(
 }
 
 /**
- * Asks with whom it reaches, then deletes a user.
+ * Asks for confirmation, with the affected connections, then deletes a user.
  *
- * @returns It was done.
+ * @returns True if it was done.
  * @throws {RespcastError} As {@link Session.send}.
  */
-export async function deleteUser(session: Session, name: string): Promise<boolean> {
+async function deleteUser(session: Session, name: string): Promise<boolean> {
   const command: Command = ['ACL', 'DELUSER', name]
   const text =
     userKind(name) === 'role'
@@ -198,7 +198,7 @@ function consequence(name: string): string {
     : 'They are judged anew at once: whoever holds what is no longer allowed is cut.'
 }
 
-/** Who is affected; undefined where that cannot be found out, which must not stand in the way of a change. */
+/** The affected connections; undefined if they cannot be determined, which does not prevent a change. */
 async function reach(session: Session, name: string): Promise<Affected | undefined> {
   try {
     return await affectedBy(session, name)

@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<AclUser>[] = [
   },
 ]
 
-/** Named users, roles that tokens name, and ceilings: all of them are ACL users. */
+/** Users, roles for tokens, and ceilings: all of them are ACL users. */
 export function UsersView() {
   const session = useSession()
   const resource = useResource(async (source) =>
@@ -116,8 +116,8 @@ function rulesWithoutPasswords({ rules }: AclUser): string {
   return rules.filter((rule) => !/^(on|off|sanitize-payload|#[0-9a-f]{64})$/.test(rule)).join(' ')
 }
 
-/** Asks whether a stored user may run a command, without running it. */
-export function DryRunBox({ names }: { readonly names: readonly string[] }) {
+/** Asks whether a user may run a command, without running it. */
+function DryRunBox({ names }: { readonly names: readonly string[] }) {
   const session = useSession()
   const [name, setName] = useState('')
   const [text, setText] = useState('')
