@@ -74,13 +74,13 @@ const NO_PASSWORD_CONFIGURED =
   'Are you sure your configuration is correct?'
 
 /** Outcome of a verification. Nothing has changed yet, see {@link Login.settle}. */
-export type Verdict = { readonly epoch: number } & (
+export type LoginVerdict = { readonly epoch: number } & (
   | { readonly grant: CompiledGrant }
   | { readonly refusal: LoginRefusal }
 )
 
 /** End of a login by token: the error line, or the pushes for what the client lost by it, which precede the reply. */
-export type TokenLogin = { readonly error: string } | { readonly pushes: readonly Buffer[] }
+export type LoginOutcome = { readonly error: string } | { readonly pushes: readonly Buffer[] }
 
 /** The parts of the server that logins concern. */
 export interface LoginParts {
@@ -127,12 +127,23 @@ export class Login {
     return { user: this.#parts.users.default, ceilings: [], token: undefined }
   }
 
-  /** Begins the first state of a connection that was just made. */
-  start(client: Client): void {
+  /**
+   * Begins the first state of a connection that was just made.
+   *
+   * @param token The token of a WebSocket's upgrade. A refused one closes the connection.
+   * @returns With a token, a promise: nothing may be executed before it settles.
+   */
+  start(client: Client, token?: string): Promise<void> | undefined {
     const { config, users } = this.#parts
     client.authenticated = !client.isWebSocket && users.defaultIsOpen
     if (client.isWebSocket) this.#armDeadline(client, config.seconds('auth-timeout'))
     else if (!client.authenticated) this.#armDeadline(client, config.seconds('tcp-auth-timeout'))
+    return token === undefined ? undefined : this.#loginAtUpgrade(client, token)
+  }
+
+  async #loginAtUpgrade(client: Client, token: string): Promise<void> {
+    const verdict = await this.verify(client, token)
+    if (!client.closed) this.settle(client, verdict, 'upgrade')
   }
 
   /** RESET: leads back to the first state. Only a WebSocket gets a new deadline. */
@@ -203,21 +214,11 @@ export class Login {
   }
 
   /**
-   * Logs in with the token of an upgrade. A refused one closes the connection.
-   *
-   * @returns Settled when the connection may execute something.
-   */
-  async atUpgrade(client: Client, token: string): Promise<void> {
-    const verdict = await this.verify(client, token)
-    if (!client.closed) this.settle(client, verdict, 'upgrade')
-  }
-
-  /**
    * Verifies a token. Never rejects.
    *
    * @param token Byte string, as it came.
    */
-  async verify(client: Client, token: string): Promise<Verdict> {
+  async verify(client: Client, token: string): Promise<LoginVerdict> {
     const { authenticator } = this.#parts
     const epoch = ++client.authEpoch
     if (!authenticator.enabled) return { epoch, refusal: REFUSALS.token }
@@ -227,12 +228,7 @@ export class Login {
       return { epoch, refusal: REFUSALS[result.refused.code === 'expired' ? 'expired' : 'token'] }
     }
     const grant = result.ok
-    const refusal =
-      this.#refusalOfRevoked(client, grant) ??
-      (authenticator.ceilingsOf(grant).every(({ enabled }) => enabled)
-        ? undefined
-        : REFUSALS.disabled) ??
-      (client.isWebSocket && this.#isCrowded(client, grant.userName) ? REFUSALS.crowded : undefined)
+    const refusal = this.#refusalOfRevoked(client, grant) ?? this.#refusalOfSubject(client, grant)
     return refusal ? { epoch, refusal } : { epoch, grant }
   }
 
@@ -242,25 +238,33 @@ export class Login {
    *
    * @param object The command as typed, or `upgrade`, for ACL LOG.
    */
-  settle(client: Client, verdict: Verdict, object: string): TokenLogin {
+  settle(client: Client, verdict: LoginVerdict, object: string): LoginOutcome {
     if (client.authEpoch !== verdict.epoch) return { error: REFUSALS.superseded.reply }
     if ('refusal' in verdict) return { error: this.#refuse(client, verdict.refusal, 'jwt', object) }
     const { grant } = verdict
     const refusal = this.#refusalOfRevoked(client, grant) ?? this.#refusalOfChange(client, grant)
     if (refusal) return { error: this.#refuse(client, refusal, 'jwt', object) }
     const pushes = this.#parts.tokens.begin(client, grant)
-    if (!client.closed) this.#logAccepted(client, grant)
+    if (!client.closed) {
+      client.authenticate()
+      this.#logAccepted(client, grant)
+    }
     return { pushes }
   }
 
   #refusalOfRevoked(client: Client, grant: CompiledGrant): LoginRefusal | undefined {
-    const found = this.#parts.tokens.refusing(grant)
-    if (!found) return undefined
-    this.#logRevoked(client, grant, found.id)
-    return {
-      ...REFUSALS.revoked,
-      cause: closeWith(CLOSES.tokenRevoked, { retryMs: found.retryMs }),
-    }
+    const { revocations } = this.#parts.tokens
+    const record = revocations.refusing(grant)
+    if (!record) return undefined
+    this.#logRevoked(client, grant, record.id)
+    const retryMs = revocations.retryAfterMs(record)
+    return { ...REFUSALS.revoked, cause: closeWith(CLOSES.tokenRevoked, { retryMs }) }
+  }
+
+  #refusalOfSubject(client: Client, grant: CompiledGrant): LoginRefusal | undefined {
+    const { ceilings } = this.#parts.authenticator.grants.identityOf(grant)
+    if (ceilings.some(({ enabled }) => !enabled)) return REFUSALS.disabled
+    return client.isWebSocket && this.#isCrowded(client, grant) ? REFUSALS.crowded : undefined
   }
 
   /** With subscriptions a connection can only be given another token of its own subject. */
@@ -270,7 +274,7 @@ export class Login {
     return current?.userName === grant.userName ? undefined : REFUSALS.otherSubject
   }
 
-  #isCrowded(client: Client, userName: string): boolean {
+  #isCrowded(client: Client, { userName }: CompiledGrant): boolean {
     const { clients, config } = this.#parts
     const most = config.integer('ws-max-connections-per-user')
     if (most === 0 || client.identity.user.name === userName) return false

@@ -55,15 +55,22 @@ export class Connection {
   #publishRate: RateLimiter | undefined
   #throttledSinceMs: number | undefined
 
-  constructor(client: Client, limits: RequestLimits, host: ConnectionHost) {
+  /** @param login Of the upgrade: nothing is executed before it settles. */
+  constructor(
+    client: Client,
+    limits: RequestLimits,
+    host: ConnectionHost,
+    login: Promise<void> | undefined,
+  ) {
     this.client = client
     this.#host = host
     this.#limits = limits
     this.#parser = new RequestParser(limits)
+    if (login) this.#holdFor(login)
   }
 
-  /** Executes nothing until `done` is settled: a login that began before the first byte. */
-  holdFor(done: Promise<void>): void {
+  /** Executes nothing until `done` is settled. */
+  #holdFor(done: Promise<void>): void {
     this.#hold()
     done.then(
       () => this.#release(),
@@ -151,7 +158,7 @@ export class Connection {
         return
       }
       if (waiting) {
-        this.holdFor(waiting)
+        this.#holdFor(waiting)
         return
       }
       if (client.isWebSocket && this.#isThrottled()) return

@@ -28,10 +28,10 @@ export class Reception {
 
   /** Makes a client of a RESP connection, in RESP2. */
   connectTcp(peer: RespPeer, sink: Sink): Connection {
-    const { limits } = this.#host
+    const { limits, login } = this.#host
     const origin = { ...peer, listener: 'resp', origin: undefined } as const
     const client = this.#newClient(origin, sink, 2, limits.tcpClients)
-    return new Connection(client, limits.tcpRequests, this.#host)
+    return new Connection(client, limits.tcpRequests, this.#host, login.start(client))
   }
 
   /**
@@ -43,9 +43,8 @@ export class Reception {
     const { limits, login } = this.#host
     const origin = { ...peer, transport: 'websocket' } as const
     const client = this.#newClient(origin, sink, 3, limits.webSocketClients)
-    const connection = new Connection(client, limits.webSocketRequests, this.#host)
-    if (token !== undefined) connection.holdFor(login.atUpgrade(client, token))
-    return connection
+    const verified = login.start(client, token)
+    return new Connection(client, limits.webSocketRequests, this.#host, verified)
   }
 
   #newClient(
@@ -59,7 +58,6 @@ export class Reception {
     const identity = login.initialIdentity(origin.transport)
     const client = new Client(whole, identity, protocol, limits, sink, flusher, clients)
     clients.add(client)
-    login.start(client)
     return client
   }
 }

@@ -225,20 +225,19 @@ export class TokenExplainer {
 
   #subject(grant: CompiledGrant, client: Client | undefined): ExplainedGrant {
     const { authenticator, findUser, revocations } = this.#parts
+    const { grants } = authenticator
+    const { token } = grant
     return {
       grant,
-      sources: authenticator.sourcesOf(grant),
-      identity: client?.identity ?? {
-        user: grant.user,
-        ceilings: authenticator.ceilingsOf(grant),
-        token: grant,
-      },
+      sources: grants.sourcesOf(grant.token),
+      identity: client?.identity ?? grants.identityOf(grant),
       overlay: client ? client.overlay : new TokenOverlay(grant, revocations.channels),
       revocation: revocations.refusing(grant),
       channelRevocation: (channel, kind) => revocations.channels.find(grant, channel, kind),
       isLive: client !== undefined,
       findUser,
-      unboundSources: () => authenticator.unboundSourcesOf(grant),
+      unboundSources: () =>
+        grants.sourcesOf({ ...token, issuer: { ...token.issuer, roles: undefined } }),
     }
   }
 }

@@ -1,4 +1,5 @@
 import { compileGlob } from '../../../shared/glob.ts'
+import type { Identity } from '../../acl/authorize.ts'
 import type { CommandCatalog } from '../../acl/catalog.ts'
 import type { PubsubDefault } from '../../acl/rules.ts'
 import type { ChannelRule, Selector, User } from '../../acl/user.ts'
@@ -34,7 +35,7 @@ export interface CompiledGrant {
   readonly iss: string
   /** `undefined` for the default issuer. */
   readonly issuerAlias: string | undefined
-  /** Name of the ACL user that bounds the issuer; empty is none. See {@link GrantCompiler.ceilingsOf}. */
+  /** Name of the ACL user that bounds the issuer; empty is none. See {@link GrantCompiler.identityOf}. */
   readonly issuerCeiling: string
   readonly jti: string | undefined
   readonly kid: string | undefined
@@ -143,11 +144,16 @@ export class GrantCompiler {
     return { ...grant, user, issuerCeiling: token.issuer.ceiling, token }
   }
 
+  /** The identity of a session of this grant, under the ceilings of now. */
+  identityOf(grant: CompiledGrant): Identity {
+    return { user: grant.user, ceilings: this.#ceilingsOf(grant), token: grant }
+  }
+
   /**
    * The stored users that bound a grant: its own ceiling, and that of its issuer. Where the issuer's does not exist, one that is
    * off and allows nothing stands for it: a bound that is missing must not be read as none.
    */
-  ceilingsOf({ userName, issuerCeiling }: CompiledGrant): readonly User[] {
+  #ceilingsOf({ userName, issuerCeiling }: CompiledGrant): readonly User[] {
     const ceilings: User[] = []
     const own = this.#parts.findUser(userName)
     if (own !== undefined) ceilings.push(own)

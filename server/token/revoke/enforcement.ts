@@ -13,7 +13,7 @@ import type { TokenSessionParts } from '../session/sessions.ts'
 import { fromByteString } from '../text.ts'
 import type { AuditEntry } from './audit.ts'
 import { optionsOf, readOrder, type ReadOrder } from './order.ts'
-import { isNamed, messageOf, retryAfterMs } from './revocation.ts'
+import { isNamed, messageOf } from './revocation.ts'
 import type { Revocation, RevocationOrder } from './revocation.ts'
 import type { RevocationTable } from './table.ts'
 import { findTargets, type LiveSessions } from './targets.ts'
@@ -124,7 +124,7 @@ export class Enforcement {
   /** Ends a session whose token is revoked. Its queued messages are dropped. */
   cut(client: Client, record: Revocation): void {
     const text = messageOf(record)
-    const retryMs = retryAfterMs(record, this.#parts.clock.wallMs())
+    const retryMs = this.#table.retryAfterMs(record)
     client.close(closeWith(CLOSES.sessionRevoked, { text, retryMs }), tokenPushes.revoked('', text))
   }
 

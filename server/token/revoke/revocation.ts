@@ -110,17 +110,6 @@ export function coversIssueTime(order: RevocationOrder, issuedAtMs: number): boo
   return order.beforeMs === undefined || issuedAtMs <= order.beforeMs
 }
 
-/**
- * The time until a new token can be good, in ms: past BEFORE, in the whole seconds of `iat`. Undefined if waiting does not help.
- */
-export function retryAfterMs(
-  { beforeMs, hard }: RevocationOrder,
-  nowMs: number,
-): number | undefined {
-  if (beforeMs === undefined || hard) return undefined
-  return Math.max(0, Math.ceil((Math.floor(beforeMs / 1000) + 1) * 1000 - nowMs))
-}
-
 /** The text for the clients that a revocation hits. */
 export function messageOf({ kind, message }: RevocationOrder): string {
   if (message !== '') return message

@@ -82,6 +82,16 @@ export class RevocationTable {
   }
 
   /**
+   * The time until a token that a record does not refuse can be issued, in ms: past BEFORE, in the whole seconds of `iat`.
+   * Undefined if waiting does not help.
+   */
+  retryAfterMs({ beforeMs, hard }: Revocation): number | undefined {
+    if (beforeMs === undefined || hard) return undefined
+    const nextSecondMs = (Math.floor(beforeMs / 1000) + 1) * 1000
+    return Math.max(0, Math.ceil(nextSecondMs - this.#clock.wallMs()))
+  }
+
+  /**
    * Reads the log.
    *
    * @param mustBeWritable Tokens can log in, so a log that cannot be written keeps the server from starting.

@@ -1,7 +1,6 @@
-import type { User } from '../../acl/user.ts'
 import type { Clock } from '../../clock.ts'
 import { GrantCompiler } from '../grant/grants.ts'
-import type { CompiledGrant, GrantParts, SourcedSelector } from '../grant/grants.ts'
+import type { CompiledGrant, GrantParts } from '../grant/grants.ts'
 import type { Issuer } from '../verify/issuer.ts'
 import { refuse } from '../verify/refusal.ts'
 import type { TokenRefusal } from '../verify/refusal.ts'
@@ -16,20 +15,21 @@ export interface AuthenticatorParts extends GrantParts, IssuerParts {
   readonly issuers: readonly Issuer[]
 }
 
-/** How a login with a token ends. */
+/** Result of an authentication. */
 export type Authentication = { readonly ok: CompiledGrant } | { readonly refused: TokenRefusal }
 
-/** Logs tokens in: from the text of a token to what its session may do. */
+/** Turns the text of a token into the grant of a session. */
 export class TokenAuthenticator {
   /** The issuers in force. */
   readonly issuers: TrustedIssuers
+  /** Makes users of verified tokens. */
+  readonly grants: GrantCompiler
   readonly #clock: Clock
-  readonly #grants: GrantCompiler
 
   /** @throws RespcastError `ERR_CONFIG` that names every problem of the issuers, or of their key files. */
   constructor(parts: AuthenticatorParts) {
     this.#clock = parts.clock
-    this.#grants = new GrantCompiler(parts)
+    this.grants = new GrantCompiler(parts)
     this.issuers = new TrustedIssuers(parts.issuers, parts)
   }
 
@@ -46,27 +46,27 @@ export class TokenAuthenticator {
   /**
    * Verifies and compiles a token. Never rejects.
    *
-   * Time passes while it runs: roles are read at its end, and whoever puts the grant in force must do so in the turn
-   * in which the promise settles, or {@link recompile} it first.
+   * Roles are read at its end: put the grant in force in the turn in which the promise settles, or {@link recompile} it
+   * first.
    *
    * @param token As it came, of any size.
    */
   async authenticate(token: string): Promise<Authentication> {
     const issuers = this.issuers.byIss
     const verified = await verify(token, issuers, this.#clock)
-    // Under issuers that are in force no longer it means nothing.
+    // The issuers were replaced meanwhile: the result is void.
     if (issuers !== this.issuers.byIss) return this.authenticate(token)
     if ('refused' in verified) return verified
     try {
-      return { ok: this.#grants.compile(verified.ok) }
+      return { ok: this.grants.compile(verified.ok) }
     } catch (error) {
       return { refused: refuse(token, error, verified.ok) }
     }
   }
 
   /**
-   * Whether the token of a live session would be accepted under the issuers of now, but for its age: its issuer is there, its key
-   * is trusted, and audience, algorithm, lifetime and claims pass.
+   * Reports whether the token of a live session would be accepted by the issuers now in force, apart from its age: its
+   * issuer is configured, its key is trusted, and audience, algorithm, lifetime and claims pass.
    */
   trusts(grant: CompiledGrant): boolean {
     const trusted = this.issuers.ofAlias(grant.issuerAlias)
@@ -75,27 +75,13 @@ export class TokenAuthenticator {
   }
 
   /**
-   * Compiles a live session's grant again after a change of roles or of its issuer; the same object if nothing changed
-   * for it. One that is trusted no longer stays as it is, until it is cut.
+   * Compiles the grant of a live session again after a change of its roles or issuer.
+   *
+   * @returns The same object if nothing changed for it, or if its token is trusted no longer.
    */
   recompile(grant: CompiledGrant): CompiledGrant {
     const token = this.#tokenNow(grant)
-    return token === undefined ? grant : this.#grants.recompile(grant, token)
-  }
-
-  /** The stored users that bound a grant now, see {@link GrantCompiler.ceilingsOf}. */
-  ceilingsOf(grant: CompiledGrant): readonly User[] {
-    return this.#grants.ceilingsOf(grant)
-  }
-
-  /** Where the selectors of a grant come from, see {@link GrantCompiler.sourcesOf}. */
-  sourcesOf(grant: CompiledGrant): readonly SourcedSelector[] {
-    return this.#grants.sourcesOf(grant.token)
-  }
-
-  /** The same as if the issuer could name every role: what its bound takes away is found by comparing. */
-  unboundSourcesOf({ token }: CompiledGrant): readonly SourcedSelector[] {
-    return this.#grants.sourcesOf({ ...token, issuer: { ...token.issuer, roles: undefined } })
+    return token === undefined ? grant : this.grants.recompile(grant, token)
   }
 
   /** The token of a grant under the settings that its issuer has now; `undefined` where they refuse it. */

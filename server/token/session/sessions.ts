@@ -1,4 +1,3 @@
-import type { Identity } from '../../acl/authorize.ts'
 import type { CommandCatalog } from '../../acl/catalog.ts'
 import type { UserChange } from '../../acl/users.ts'
 import type { User } from '../../acl/user.ts'
@@ -14,7 +13,6 @@ import type { CompiledGrant } from '../grant/grants.ts'
 import type { AuditLog } from '../revoke/audit.ts'
 import { TokenOverlay } from '../revoke/channels.ts'
 import { Enforcement, tell, unsubscribePush } from '../revoke/enforcement.ts'
-import { retryAfterMs } from '../revoke/revocation.ts'
 import type { RevocationTable } from '../revoke/table.ts'
 import { SessionIndex } from '../revoke/targets.ts'
 import type { TokenAuthenticator } from './authenticator.ts'
@@ -96,12 +94,6 @@ export class TokenSessions {
     return this.#sessions.get(client)?.grant
   }
 
-  /** The revocation that refuses a token now, with the hint when another token may be accepted. */
-  refusing(grant: CompiledGrant): { id: number; retryMs: number | undefined } | undefined {
-    const record = this.revocations.refusing(grant)
-    return record && { id: record.id, retryMs: retryAfterMs(record, this.#parts.clock.wallMs()) }
-  }
-
   /**
    * Begins a session, or gives a live one another token, and re-checks every subscription in the same turn. Where the
    * issuer or the key has gone since the token was verified the connection is ended instead.
@@ -109,7 +101,7 @@ export class TokenSessions {
    * @returns A push for each subscription that was lost, which has ended.
    */
   begin(client: Client, verified: CompiledGrant): readonly Buffer[] {
-    const { authenticator, catalog, clock, config, random, registry } = this.#parts
+    const { authenticator, catalog, clients, clock, config, random, registry } = this.#parts
     // Roles may have changed since it was compiled.
     const grant = authenticator.recompile(verified)
     if (!authenticator.trusts(grant)) {
@@ -122,8 +114,7 @@ export class TokenSessions {
     session.expiry = this.#wheel.add({ expiresAtMs: grant.expiresAtMs, graceMs }, session, random())
     this.#sessions.set(client, session)
     this.#index.add(client, grant)
-    client.authenticate()
-    this.#identify(client, grant)
+    clients.setIdentity(client, authenticator.grants.identityOf(grant))
     const overlay = new TokenOverlay(grant, this.revocations.channels)
     registry.regroup(client, () => (client.overlay = overlay))
     client.output.dropQueued((_kind, _name, channel) => !overlay.mayReceive(channel))
@@ -202,7 +193,13 @@ export class TokenSessions {
     const grant = this.#parts.authenticator.recompile(session.grant)
     if (grant === session.grant && !always) return
     session.grant = grant
-    this.#identify(client, grant)
+    this.#judge(client, grant)
+  }
+
+  /** Puts the rules of now in force for a session, and ends what it lost. */
+  #judge(client: Client, grant: CompiledGrant): void {
+    const { authenticator, clients } = this.#parts
+    clients.setIdentity(client, authenticator.grants.identityOf(grant))
     this.revocation.dropLost(client, CLOSES.permissionsChanged.text)
   }
 
@@ -215,8 +212,7 @@ export class TokenSessions {
         client.close(CLOSES.userDeleted)
         continue
       }
-      this.#identify(client, session.grant)
-      this.revocation.dropLost(client, CLOSES.permissionsChanged.text)
+      this.#judge(client, session.grant)
     }
   }
 
@@ -226,16 +222,6 @@ export class TokenSessions {
     if (!this.#parts.authenticator.issuers.isCeiling(name)) return own
     const sessions = [...this.#sessions].filter(([, { grant }]) => grant.issuerCeiling === name)
     return [...own, ...sessions.map(([client]) => client)]
-  }
-
-  /** Gives a client the identity of its grant, under the ceilings of now. */
-  #identify(client: Client, grant: CompiledGrant): void {
-    const identity: Identity = {
-      user: grant.user,
-      ceilings: this.#parts.authenticator.ceilingsOf(grant),
-      token: grant,
-    }
-    this.#parts.clients.setIdentity(client, identity)
   }
 }
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { helloReply } from '../../support/hello-reply.ts'
 import type { Directives } from '../../support/settings.ts'
@@ -386,6 +388,12 @@ describe.each(REFUSALS)(
     })
   },
 )
+
+test('docs/errors.md tells of each refusal of a token', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/errors.md'), 'utf8')
+  const replies = REFUSALS.map(({ reply }) => `| \`-${reply}\` |`)
+  expect(replies.filter((row) => !page.includes(row))).toEqual([])
+})
 
 describe('A token at the upgrade', () => {
   test('logs in before anything is executed, and tells so first of all', async () => {

@@ -302,11 +302,7 @@ describe('WHY names what refuses, and what beats comes first', () => {
     const result = await tested.authenticator.authenticate(tokenFor(respcast))
     if ('refused' in result) throw new Error(result.refused.detail)
     const grant: CompiledGrant = result.ok
-    const identity = {
-      user: grant.user,
-      ceilings: tested.authenticator.ceilingsOf(grant),
-      token: grant,
-    }
+    const identity = tested.authenticator.grants.identityOf(grant)
     const overlay = new TokenOverlay(grant, tested.revocations.channels)
     return {
       revoke: (order: RevocationOrder) => tested.revocations.add(order, 'admin', 0),

@@ -112,10 +112,9 @@ test('an explanation agrees with the check, and its fixes, carried out one by on
         const result = await authenticator.authenticate(token)
         if ('refused' in result) throw new Error(result.refused.detail)
         const grant = result.ok
-        const ceilings = authenticator.ceilingsOf(grant)
-        const mayLogIn = ceilings.every(({ enabled }) => enabled)
+        const identity = authenticator.grants.identityOf(grant)
+        const mayLogIn = identity.ceilings.every(({ enabled }) => enabled)
         const overlay = new TokenOverlay(grant, revocations.channels)
-        const identity = { user: grant.user, ceilings, token: grant }
         const { entry, request } = question(line)
         const denial = authorize(identity, overlay, entry, request)
         expect(explanation.allowed).toBe(mayLogIn && denial === undefined)

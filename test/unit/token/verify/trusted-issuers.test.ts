@@ -144,15 +144,17 @@ describe('the ceiling of an issuer', () => {
     const own = userOf('jwt@shop:42', 'on +@all &shop:1')
     tested.roles.set('partners', partners)
     const grant = await login(tested, fromShop({ channels: ['*'] }))
-    expect(tested.authenticator.ceilingsOf(grant)).toEqual([partners])
+    expect(tested.authenticator.grants.identityOf(grant).ceilings).toEqual([partners])
     tested.roles.set('jwt@shop:42', own)
-    expect(tested.authenticator.ceilingsOf(grant)).toEqual([own, partners])
+    expect(tested.authenticator.grants.identityOf(grant).ceilings).toEqual([own, partners])
   })
 
   test('bounds no other issuer', async () => {
     const tested = bounded()
     tested.roles.set('partners', userOf('partners', 'on'))
-    expect(tested.authenticator.ceilingsOf(await login(tested, token()))).toEqual([])
+    expect(tested.authenticator.grants.identityOf(await login(tested, token())).ceilings).toEqual(
+      [],
+    )
     expect(tested.authenticator.issuers.isCeiling('partners')).toBe(true)
     expect(tested.authenticator.issuers.isCeiling('jwt:42')).toBe(false)
   })
@@ -160,7 +162,7 @@ describe('the ceiling of an issuer', () => {
   test('that does not exist is off and allows nothing', async () => {
     const tested = bounded()
     const grant = await login(tested, fromShop({ channels: ['*'] }))
-    const [ceiling] = tested.authenticator.ceilingsOf(grant)
+    const [ceiling] = tested.authenticator.grants.identityOf(grant).ceilings
     expect(ceiling).toMatchObject({ name: 'partners', enabled: false, passwords: [] })
     expect(ceiling?.selectors).toMatchObject([
       { allChannels: false, channels: [], allCommands: false, commandRules: [] },
