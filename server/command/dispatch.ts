@@ -36,14 +36,14 @@ class SharedContext implements CommandContext {
 }
 
 /**
- * Takes requests to their commands: the checks in Redis' order (with authentication first, as Valkey 9.1 does, which
- * leaks less), then MULTI's queue or the handler.
+ * Takes requests to their commands. The checks are in the order of Redis, but for the login, which comes first as in Valkey
+ * 9.1: without one, nobody learns which commands there are.
  */
 export class Dispatcher {
   readonly #services: Services
   readonly #reply: ReplyWriter
   readonly #context: SharedContext
-  /** Where the time of the next command begins, in monotonic milliseconds. */
+  /** Start of the time that is counted for the next command, in monotonic milliseconds. */
   #markMs = 0
 
   constructor(services: Services) {
@@ -57,8 +57,8 @@ export class Dispatcher {
   /**
    * Executes one request and puts its reply in the client's output.
    *
-   * @returns Undefined when it is done; a promise when the answer has to wait: the client executes nothing until it is
-   *   settled. It never rejects.
+   * @returns Undefined when it is done; a promise when the reply has to wait. The client executes nothing until that is
+   *   settled, and it never rejects.
    */
   execute(client: Client, request: Request): Promise<void> | undefined {
     client.commands++
@@ -67,7 +67,7 @@ export class Dispatcher {
     return this.#settle(client, this.#dispatch(client, request))
   }
 
-  /** From here on time is counted for the commands that follow: called when bytes have come. */
+  /** Starts to count time for the commands that follow, when bytes have come. */
   startBatch(nowMs: number): void {
     this.#markMs = nowMs
   }
@@ -84,7 +84,7 @@ export class Dispatcher {
     return this.#settle(client, completion(this.#context) ?? undefined)
   }
 
-  /** Answers an error that is not the answer of a command: a protocol error. */
+  /** Answers an error that no command has caused: a protocol error. */
   fail(client: Client, message: string): void {
     this.#begin(client)
     this.#reply.error(message)
@@ -105,37 +105,35 @@ export class Dispatcher {
     client.output.finishCommand(this.#reply)
   }
 
-  /** CLIENT REPLY: drops the reply, unless it is a push. */
+  /** Drops the reply for CLIENT REPLY, unless it is a push. */
   #silence(client: Client, waits: boolean): void {
     if (!this.#context.repliedByPush) this.#reply.rollback(0)
     if (client.replyMode === 'skip-this' && !waits) client.replyMode = 'on'
     else if (waits && client.replyMode === 'skip-this') client.replyMode = 'skip-next'
   }
 
+  /** Refuses a request, holds it until a pause is over, queues it for EXEC, or runs it: in this order. */
   #dispatch(client: Client, request: Request): Promise<Completion> | undefined {
-    const command = this.#services.table.find(request)
+    const { login, pause, table } = this.#services
+    const command = table.find(request)
     client.lastCommand = command?.spec.name ?? ''
-    const refusal = this.#refusal(client, command, request)
-    if (refusal !== undefined || command === undefined) {
-      this.#reject(client, command, refusal ?? '')
-      return undefined
+    if (!client.authenticated && !command?.noAuth && login.isRequired(client)) {
+      return this.#reject(client, command, NO_AUTH)
     }
+    if (command === undefined) {
+      const isContainer = table.namesContainer(request)
+      const unknown = isContainer ? unknownSubcommand(request) : unknownCommand(request)
+      return this.#reject(client, command, unknown)
+    }
+    const refusal = this.#refusal(client, command, request)
+    if (refusal !== undefined) return this.#reject(client, command, refusal)
     const { transaction } = client
-    const { pause } = this.#services
     if (!client.isMonitor && pause.holds(command, transaction?.queue)) {
-      const own = request.detach()
-      client.isHeld = true
-      return pause.over().then(() => () => {
-        client.isHeld = false
-        return this.#dispatch(client, own)
-      })
+      return this.#hold(client, request)
     }
     if (transaction && !command.spec.notQueued) {
       const refused = command.spec.refuseInMulti?.(this.#context, request)
-      if (refused !== undefined) {
-        this.#reject(client, command, refused)
-        return undefined
-      }
+      if (refused !== undefined) return this.#reject(client, command, refused)
       enqueue(transaction, command, request)
       this.#reply.simple('QUEUED')
       return undefined
@@ -143,14 +141,8 @@ export class Dispatcher {
     return this.#run(client, command, request)
   }
 
-  /** The error line of a request that may not run, or undefined. */
-  #refusal(client: Client, command: Command | undefined, request: Request): string | undefined {
-    if (!client.authenticated && !command?.noAuth && this.#services.login.isRequired(client))
-      return NO_AUTH
-    if (command === undefined) {
-      const isContainer = this.#services.table.namesContainer(request)
-      return isContainer ? unknownSubcommand(request) : unknownCommand(request)
-    }
+  /** The error line of a command that may not run now, or undefined. */
+  #refusal(client: Client, command: Command, request: Request): string | undefined {
     const { spec } = command
     if (!command.accepts(request.count) || spec.handler === undefined) return arityError(spec.name)
     if (client.transaction && command.noMulti) {
@@ -169,6 +161,16 @@ export class Dispatcher {
     return undefined
   }
 
+  /** Dispatches a request again, with all checks, once the pause is over. */
+  #hold(client: Client, request: Request): Promise<Completion> {
+    const own = request.detach()
+    client.isHeld = true
+    return this.#services.pause.over().then(() => () => {
+      client.isHeld = false
+      return this.#dispatch(client, own)
+    })
+  }
+
   #logDenial(client: Client, { reason, object }: Denial): void {
     this.#services.aclLog.add(
       {
@@ -182,19 +184,17 @@ export class Dispatcher {
     )
   }
 
-  #reject(client: Client, command: Command | undefined, message: string): void {
+  /** Answers an error; the transaction of the client will fail, or ends if it is EXEC that is refused. */
+  #reject(client: Client, command: Command | undefined, message: string): undefined {
+    const isExec = command?.spec.name === 'exec'
     if (command) command.rejectedCalls++
-    if (client.transaction) {
-      client.transaction.dirty = true
-      if (command?.spec.name === 'exec') {
-        client.transaction = undefined
-      }
-    }
-    if (command?.spec.name === 'exec' && message !== CROSS_SLOT) {
-      this.#reply.error(`EXECABORT Transaction discarded because of: ${message}`)
-    } else {
-      this.#reply.error(message)
-    }
+    if (client.transaction) client.transaction.dirty = true
+    if (isExec) client.transaction = undefined
+    this.#reply.error(
+      isExec && message !== CROSS_SLOT
+        ? `EXECABORT Transaction discarded because of: ${message}`
+        : message,
+    )
   }
 
   #run(client: Client, command: Command, request: Request): Promise<Completion> | undefined {
@@ -207,7 +207,7 @@ export class Dispatcher {
     return undefined
   }
 
-  /** Counts the time of a command, and shows it to those who watch. */
+  /** Counts the time of a command, and shows it to the monitors. */
   #note(client: Client, command: Command, request: Request): void {
     const { clock, slowLog, monitors, latency } = this.#services
     const nowMs = clock.monotonicMs()
@@ -219,7 +219,7 @@ export class Dispatcher {
     if (monitors.size > 0) monitors.show(client, command, request)
   }
 
-  /** One command of EXEC: permissions may have changed since it was queued. */
+  /** Runs one command of EXEC, if it is still allowed: permissions may have changed since it was queued. */
   #runQueued(command: Command, request: Request): void {
     const { client } = this.#context
     const mark = this.#reply.mark()
@@ -231,14 +231,14 @@ export class Dispatcher {
       command.rejectedCalls++
       this.#reply.error(execDenialText(denial))
     } else if (this.#run(client, command, request)) {
-      // Only a login by token waits, and it is refused when it is queued: the issuer is newer than that.
+      // Only a login by token waits, and queueing refuses it, unless its issuer was added since.
       this.#reply.error(TOKEN_IN_MULTI)
     }
     if (isSilent(client) && !this.#context.repliedByPush) this.#reply.rollback(mark)
   }
 }
 
-/** Whether CLIENT REPLY drops the answer of the command that runs; `skip-next` means the one behind it. */
+/** Reports whether CLIENT REPLY drops the reply of the command that runs; `skip-next` means the command after it. */
 function isSilent({ replyMode }: Client): boolean {
   return replyMode === 'off' || replyMode === 'skip-this'
 }
