@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Core } from '../core.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import { RESPCAST_VERSION } from '../version.ts'
 import { builtFolder } from './built-folder.ts'
 import { createHttpServer } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
@@ -22,7 +21,7 @@ export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<
       .code(problems.length === 0 ? 200 : 503)
       .send({ status: problems.length === 0 ? 'ready' : 'not ready', problems })
   })
-  const metrics = new Metrics({ services: core, version: RESPCAST_VERSION })
+  const metrics = new Metrics(core)
   metrics.watchProcess()
   app.get('/metrics', async (_request, reply) => {
     const text = await metrics.scrape()

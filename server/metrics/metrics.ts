@@ -1,25 +1,19 @@
-import { Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import type { Services } from '../command/context.ts'
 import { takeCensus, type Census } from './census.ts'
-import { CLIENT_FIGURES } from './client-figures.ts'
-import type { Figure } from './figure.ts'
-import { processMetrics } from './process-metrics.ts'
-import { SERVER_FIGURES } from './server-figures.ts'
-import type { MetricSources } from './sources.ts'
-
-/** All metrics of this server's own. */
-export const FIGURES: readonly Figure[] = [...SERVER_FIGURES, ...CLIENT_FIGURES]
+import { FIGURES, type Figure } from './figures.ts'
 
 /**
- * What `/metrics` answers. Nothing is counted here: figures are read where they are, at each scrape, and clients are looked
- * at once.
+ * The answer to `/metrics`. Nothing is counted here: figures are read where they are counted, at each scrape, and clients are
+ * looked at once.
  */
 export class Metrics {
-  readonly #sources: MetricSources
+  readonly #server: Services
   readonly #registry = new Registry()
   #census: Census = takeCensus([])
 
-  constructor(sources: MetricSources) {
-    this.#sources = sources
+  constructor(server: Services) {
+    this.#server = server
     for (const figure of FIGURES) this.#register(figure)
   }
 
@@ -28,7 +22,7 @@ export class Metrics {
     return this.#registry.contentType
   }
 
-  /** Begins to measure the process: the event loop's delay is that since the scrape before. */
+  /** Begins to measure the process: the event loop's delay is measured from one scrape to the next. */
   watchProcess(): void {
     processMetrics()
   }
@@ -36,7 +30,7 @@ export class Metrics {
   /** All figures of now, and those of the process. */
   async scrape(): Promise<string> {
     // All figures are read before the first await, so that they are of one moment.
-    this.#census = takeCensus(this.#sources.services.clients.all())
+    this.#census = takeCensus(this.#server.clients.all())
     const own = this.#registry.metrics()
     const ofProcess = processMetrics().metrics()
     return `${await own}\n${await ofProcess}`
@@ -44,7 +38,7 @@ export class Metrics {
 
   #register({ name, help, type, labels, read }: Figure): void {
     const samples = () => {
-      const found = read(this.#sources, this.#census)
+      const found = read(this.#server, this.#census)
       return typeof found === 'number' ? [{ labels: {}, value: found }] : found
     }
     const config = { name, help, labelNames: [...labels], registers: [this.#registry] }
@@ -66,4 +60,35 @@ export class Metrics {
       })
     }
   }
+}
+
+/** Metrics that list every open socket at each scrape: too expensive with ten thousand of them. */
+const PER_SOCKET = [
+  'nodejs_active_handles',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources',
+  'nodejs_active_resources_total',
+]
+
+/** Resolution of the event loop's delay, in ms. */
+const EVENT_LOOP_PRECISION_MS = 10
+
+let ofProcess: Registry | undefined
+
+/**
+ * The metrics of the process under their usual names (`process_...`, `nodejs_...`): CPU, memory, descriptors, garbage
+ * collection, the event loop's delay. Measuring begins with the first call. There is one registry for the process, whatever
+ * number of servers it runs: what measures cannot be stopped again.
+ */
+function processMetrics(): Registry {
+  if (ofProcess) return ofProcess
+  ofProcess = new Registry()
+  collectDefaultMetrics({
+    register: ofProcess,
+    eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS,
+  })
+  for (const name of PER_SOCKET) ofProcess.removeSingleMetric(name)
+  return ofProcess
 }

@@ -11,7 +11,7 @@ function openServer(): TestCore {
 }
 
 async function scraped(server: TestCore): Promise<string[]> {
-  const metrics = new Metrics({ services: server, version: '1.2.3' })
+  const metrics = new Metrics(server)
   return (await metrics.scrape()).split('\n')
 }
 

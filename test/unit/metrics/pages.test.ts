@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findDirective } from '../../../server/config/directives.ts'
-import { FIGURES } from '../../../server/metrics/metrics.ts'
+import { FIGURES } from '../../../server/metrics/figures.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

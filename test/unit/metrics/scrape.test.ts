@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
-import { FIGURES, Metrics } from '../../../server/metrics/metrics.ts'
+import { FIGURES } from '../../../server/metrics/figures.ts'
+import { Metrics } from '../../../server/metrics/metrics.ts'
+import { RESPCAST_VERSION } from '../../../server/version.ts'
 import { TestCore } from '../../support/test-core.ts'
 
 function metricsOf(server: TestCore): Metrics {
-  return new Metrics({ services: server, version: '1.2.3' })
+  return new Metrics(server)
 }
 
 /** The lines of samples, without those about the process. */
@@ -176,6 +178,6 @@ describe('peers', () => {
 
 test('the version is a label of a figure that is always 1', async () => {
   expect(await scraped(new TestCore())).toContain(
-    `respcast_build_info{version="1.2.3",node_version="${process.version}"} 1`,
+    `respcast_build_info{version="${RESPCAST_VERSION}",node_version="${process.version}"} 1`,
   )
 })

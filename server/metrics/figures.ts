@@ -1,0 +1,284 @@
+import { CLOSE_NAMES } from '../client/close.ts'
+import type { Services } from '../command/context.ts'
+import { Counters, REJECTIONS } from '../command/counters.ts'
+import { RESPCAST_VERSION } from '../version.ts'
+import { CONNECTION_KINDS, connectionKind, SPACES, type Census, type Largest } from './census.ts'
+
+/** One line of the exposition: the values of its labels, and a number. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** One metric: its name, and where its number comes from. */
+export interface Figure {
+  /** `respcast_...`, with its unit, and `_total` where it only grows. */
+  readonly name: string
+  readonly type: 'counter' | 'gauge'
+  readonly help: string
+  /** Small sets that no peer can add to; never a channel, a user or an address. */
+  readonly labels: readonly string[]
+  /** Reads it at a scrape. */
+  readonly read: (server: Services, census: Census) => number | readonly Sample[]
+}
+
+/** Names of the fields of a type that are numbers. */
+type NumbersOf<T> = { [K in keyof T]: T[K] extends number ? K : never }[keyof T]
+
+/** A metric that only grows, but for CONFIG RESETSTAT. */
+function counter(name: string, help: string, read: Figure['read']): Figure {
+  return { name, type: 'counter', help, labels: [], read }
+}
+
+/** A metric that goes up and down. */
+function gauge(name: string, help: string, read: Figure['read']): Figure {
+  return { name, type: 'gauge', help, labels: [], read }
+}
+
+/** The same metric under labels: `read` returns a sample for each. */
+function by(labels: readonly string[], figure: Figure): Figure {
+  return { ...figure, labels }
+}
+
+/** A counter that is kept in {@link Counters}. */
+function counted(name: string, help: string, field: NumbersOf<Counters>): Figure {
+  return counter(name, help, ({ counters }) => counters[field])
+}
+
+/** A gauge that is a sum over all clients. */
+function ofClients(name: string, help: string, field: NumbersOf<Census>): Figure {
+  return gauge(name, help, (_server, census) => census[field])
+}
+
+/** A gauge of the client of each transport that holds most. */
+function largest(name: string, help: string, field: keyof Largest): Figure {
+  return by(
+    ['transport'],
+    gauge(name, help, (_server, census) =>
+      Object.entries(census.largest).map(([transport, held]) => ({
+        labels: { transport },
+        value: held[field],
+      })),
+    ),
+  )
+}
+
+/** Metrics of the server's work: messages, commands, permissions and tokens. */
+const SERVER_FIGURES: readonly Figure[] = [
+  by(
+    ['version', 'node_version'],
+    gauge('respcast_build_info', 'Always 1; the labels say what runs.', () => [
+      { labels: { version: RESPCAST_VERSION, node_version: process.version }, value: 1 },
+    ]),
+  ),
+  gauge(
+    'respcast_pubsub_clients',
+    'Clients with at least one subscription.',
+    ({ registry }) => registry.subscriberCount,
+  ),
+  gauge('respcast_channels', 'Channels with at least one exact subscriber.', ({ registry }) =>
+    registry.channelCount('channel'),
+  ),
+  gauge(
+    'respcast_patterns',
+    'Distinct patterns that are subscribed to.',
+    ({ registry }) => registry.patternCount,
+  ),
+  gauge('respcast_shard_channels', 'Shard channels with at least one subscriber.', ({ registry }) =>
+    registry.channelCount('shard'),
+  ),
+  counted(
+    'respcast_messages_published_total',
+    'Messages published here, PUBLISH and SPUBLISH.',
+    'messagesPublished',
+  ),
+  counted(
+    'respcast_messages_delivered_total',
+    'Deliveries: one for each message and subscription.',
+    'messagesDelivered',
+  ),
+  counted(
+    'respcast_messages_too_large_total',
+    'Deliveries to WebSockets that were not made, since the message is larger than ws-max-message-out.',
+    'messagesTooLargeForWebSocket',
+  ),
+  counted('respcast_received_bytes_total', 'Bytes of commands from clients.', 'bytesIn'),
+  counter(
+    'respcast_sent_bytes_total',
+    'Bytes of replies and pushes written to clients, WebSocket headers left out.',
+    ({ load }) => load.sent.bytes,
+  ),
+  counted('respcast_commands_processed_total', 'Commands, refused ones too.', 'commandsProcessed'),
+  by(
+    ['code'],
+    counter('respcast_error_replies_total', 'Error replies, by their first word.', errorReplies),
+  ),
+  by(
+    ['reason'],
+    counter(
+      'respcast_acl_denials_total',
+      'What the ACL refused: a login, a command, a key or a channel.',
+      ({ aclLog }) =>
+        Object.entries(aclLog.denied).map(([reason, value]) => ({ labels: { reason }, value })),
+    ),
+  ),
+  by(
+    ['result'],
+    counter('respcast_token_logins_total', 'Logins and refreshes by token.', ({ counters }) => [
+      { labels: { result: 'accepted' }, value: counters.tokensAccepted },
+      { labels: { result: 'refused' }, value: counters.tokensRefused },
+    ]),
+  ),
+  gauge(
+    'respcast_token_sessions',
+    'Clients that are logged in by token.',
+    ({ tokens }) => tokens.size,
+  ),
+  gauge('respcast_revocations', 'Revocations in force.', ({ tokens }) => tokens.revocations.size),
+  by(
+    ['log'],
+    gauge(
+      'respcast_durable_log_problem',
+      '1 while token-log-file (log="revocations") or token-audit-file (log="audit") cannot be written.',
+      durableLogProblems,
+    ),
+  ),
+  gauge(
+    'respcast_backplane_ready',
+    '1 while messages can be handed on to other servers.',
+    ({ backplane }) => Number(backplane.isReady),
+  ),
+]
+
+/** Metrics of connections: who is there, who came and left, and what they hold. */
+const CLIENT_FIGURES: readonly Figure[] = [
+  by(
+    ['transport', 'listener'],
+    gauge('respcast_connected_clients', 'Clients that are connected.', (_server, census) =>
+      CONNECTION_KINDS.map((kind) => ({
+        labels: { ...kind },
+        value: census.clients.get(connectionKind(kind)) ?? 0,
+      })),
+    ),
+  ),
+  gauge('respcast_max_clients', 'The directive maxclients.', ({ config }) =>
+    config.integer('maxclients'),
+  ),
+  ofClients(
+    'respcast_clients_not_logged_in',
+    'Connected clients that have not logged in.',
+    'notLoggedIn',
+  ),
+  ofClients(
+    'respcast_blocked_clients',
+    'Connected clients whose socket takes no more for now.',
+    'blocked',
+  ),
+  counted(
+    'respcast_connections_received_total',
+    'Connections that asked to be taken.',
+    'connectionsReceived',
+  ),
+  by(
+    ['reason'],
+    counter(
+      'respcast_connections_rejected_total',
+      'Connections that were not taken: maxclients, the limit of an address, a shutdown, or protected mode.',
+      ({ counters }) =>
+        REJECTIONS.map((reason) => ({
+          labels: { reason },
+          value: counters.rejections.get(reason) ?? 0,
+        })),
+    ),
+  ),
+  counted(
+    'respcast_origins_refused_total',
+    'WebSockets that were refused for their Origin.',
+    'originsRefused',
+  ),
+  by(
+    ['cause'],
+    counter('respcast_clients_closed_total', 'Clients that were closed, by cause.', closes),
+  ),
+  counted(
+    'respcast_output_limit_disconnections_total',
+    'Clients that were closed for client-output-buffer-limit.',
+    'outputLimitDisconnections',
+  ),
+  counted(
+    'respcast_query_buffer_disconnections_total',
+    'Clients that were closed for input that waited to be executed.',
+    'queryBufferDisconnections',
+  ),
+  counted(
+    'respcast_evicted_clients_total',
+    'Clients that were closed for maxmemory-clients.',
+    'evictedClients',
+  ),
+  ofClients(
+    'respcast_held_output_bytes',
+    'Output that waits for clients to read it, all clients together.',
+    'heldBytes',
+  ),
+  ofClients(
+    'respcast_held_output_largest_bytes',
+    'Output that waits for the client that most waits for.',
+    'largestHeldBytes',
+  ),
+  ofClients(
+    'respcast_query_buffer_bytes',
+    'Input that is no finished command yet, all clients together.',
+    'queryBytes',
+  ),
+  ofClients(
+    'respcast_client_memory_bytes',
+    'Estimate of what all clients hold: what maxmemory-clients bounds.',
+    'memoryBytes',
+  ),
+  by(
+    ['space'],
+    gauge('respcast_subscriptions', 'Subscriptions of all clients.', (_server, census) =>
+      SPACES.map((space) => ({ labels: { space }, value: census.subscriptions[space] })),
+    ),
+  ),
+  largest(
+    'respcast_client_subscriptions_largest',
+    'Channels and shard channels of the client that has most of them.',
+    'subscriptions',
+  ),
+  largest(
+    'respcast_client_patterns_largest',
+    'Patterns of the client that has most of them.',
+    'patterns',
+  ),
+]
+
+/** All metrics of this server's own. */
+export const FIGURES: readonly Figure[] = [...SERVER_FIGURES, ...CLIENT_FIGURES]
+
+/** Bounded as INFO's errorstats are: beyond so many codes all replies are one sample. */
+function errorReplies({ counters }: Services): Sample[] {
+  const { errors, errorReplies: total } = counters
+  if (errors.has(Counters.CODES_DISABLED)) return [{ labels: { code: 'other' }, value: total }]
+  return [...errors].map(([code, value]) => ({ labels: { code }, value }))
+}
+
+function durableLogProblems({ tokens }: Services): Sample[] {
+  const { revocation, revocations } = tokens
+  const isBroken = revocations.problem !== undefined
+  const others = revocation.problems.length - Number(isBroken)
+  return [
+    { labels: { log: 'revocations' }, value: Number(isBroken) },
+    { labels: { log: 'audit' }, value: Number(others > 0) },
+  ]
+}
+
+function closes({ counters }: Services): Sample[] {
+  const samples = CLOSE_NAMES.map((cause) => ({
+    labels: { cause },
+    value: counters.closes.get(cause) ?? 0,
+  }))
+  let other = 0
+  for (const [cause, count] of counters.closes) if (!CLOSE_NAMES.includes(cause)) other += count
+  return [...samples, { labels: { cause: 'other' }, value: other }]
+}
