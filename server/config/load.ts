@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { ConfigError, valueError } from './config-error.ts'
 import { findDirective, isForeignName, nearestName } from './directives.ts'
 import type { Directive } from './directives.ts'
-import { holdsSecret } from './issuer.ts'
-import { readConfigFile } from './parse.ts'
+import type { Spec } from './spec.ts'
+import { holdsSecret } from './tables/tokens.ts'
+import { ConfigError, readConfigFile } from './parse.ts'
 import type { SourceKind, Statement } from './parse.ts'
 import { defaultSettings } from './settings.ts'
 import type { Setting, SettingMap } from './settings.ts'
@@ -212,4 +212,43 @@ function splitArguments(argv: readonly string[]): {
 
 function toBytes(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
+}
+
+/** The error of a statement whose value is refused. What may hold a secret is not repeated. */
+function valueError(statement: Statement, spec: Spec, reason: string): ConfigError {
+  const shown = spec.sensitive ? `${statement.name} ...` : statement.text
+  const text = reason.endsWith('.') ? reason.slice(0, -1) : reason
+  return new ConfigError(statement.where, shown, statement.name, text, remedyFor(spec, statement))
+}
+
+function remedyFor(spec: Spec, statement: Statement): string {
+  if (statement.words.some((word) => word.startsWith('#')) && !spec.sensitive) {
+    return 'A comment needs a line of its own.'
+  }
+  switch (spec.type) {
+    case 'boolean':
+      return 'Write yes or no.'
+    case 'integer':
+    case 'seconds':
+      return `Give a whole number from ${spec.range?.[0]} to ${spec.range?.[1]}.`
+    case 'octal':
+      return 'Give permissions such as 700.'
+    case 'memory':
+      return 'Give bytes, or a number with kb, mb or gb.'
+    case 'memory-or-percent':
+      return 'Give bytes, a number with kb, mb or gb, or a percentage such as 5%.'
+    case 'enumeration':
+    case 'flags':
+      return `Write ${spec.type === 'flags' ? 'one or more' : 'one'} of ${spec.values?.join(', ')}.`
+    case 'buffer-limits':
+      return 'Give a class (normal, replica, pubsub, websocket), a hard limit, a soft limit and seconds.'
+    case 'list':
+      return 'Separate the words by spaces.'
+    case 'string':
+      return statement.words.length > 1
+        ? 'Put a value that holds spaces in quotes.'
+        : 'Give one value; "" is empty.'
+    case 'lines':
+      return 'See docs/directives.md.'
+  }
 }

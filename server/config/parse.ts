@@ -1,8 +1,34 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { ConfigError } from './config-error.ts'
-import { expandGlob } from './expand-glob.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { compileGlob } from '../../shared/glob.ts'
 import { splitWords } from '../../shared/words.ts'
+import { RespcastError } from '../errors.ts'
+
+/**
+ * A configuration that cannot be used; `message` is one line: where, the statement, what is wrong, the remedy.
+ *
+ * `redis.conf:12: port abc: argument couldn't be parsed into an integer. Give a whole number from 0 to 65535.`
+ */
+export class ConfigError extends RespcastError {
+  /** `file:line`, `command line` or the environment variable. */
+  readonly where: string
+  /** The directive as it was written; empty where none could be read. */
+  readonly directive: string
+  readonly reason: string
+  readonly remedy: string
+
+  constructor(where: string, shown: string, directive: string, reason: string, remedy: string) {
+    super(
+      'ERR_CONFIG',
+      [where, shown, `${reason}. ${remedy}`].filter((part) => part !== '').join(': '),
+    )
+    this.name = 'ConfigError'
+    this.where = where
+    this.directive = directive
+    this.reason = reason
+    this.remedy = remedy
+  }
+}
 
 /** Kinds of places a value may come from. */
 export type SourceKind = 'default' | 'file' | 'environment' | 'command-line' | 'config-set'
@@ -108,4 +134,44 @@ function readIncluded(statement: Statement, cwd: string, open: readonly string[]
       throw new ConfigError(statement.where, statement.text, statement.name, reason, remedy)
     }),
   )
+}
+
+const SPECIAL = /[*?[]/
+
+/**
+ * Lists the files that a path with wildcards stands for, sorted, as glob(3) does for `include`: a wildcard does not
+ * cross a `/`, and a leading dot has to be written. A path without wildcards stands for itself.
+ *
+ * @param path Path, absolute or relative to `cwd`; results keep that form.
+ */
+function expandGlob(path: string, cwd: string): string[] {
+  if (!SPECIAL.test(path)) return [path]
+  let found = [path.startsWith('/') ? '/' : '']
+  for (const segment of path.split('/').filter((part) => part !== '')) {
+    found = SPECIAL.test(segment)
+      ? found.flatMap((folder) =>
+          namesIn(resolve(cwd, folder), segment).map((name) => join(folder, name)),
+        )
+      : found.map((folder) => join(folder, segment))
+  }
+  return found
+}
+
+function namesIn(folder: string, segment: string): string[] {
+  const glob = compileGlob(toBytes(segment))
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch {
+    return []
+  }
+  return names
+    .filter(
+      (name) => (segment.startsWith('.') || !name.startsWith('.')) && glob.matches(toBytes(name)),
+    )
+    .toSorted()
+}
+
+function toBytes(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1')
 }

@@ -83,6 +83,9 @@ export const LONG_MAX = 9_223_372_036_854_775_807n
 /** 2^64 - 1. */
 export const ULONG_MAX = 18_446_744_073_709_551_615n
 
+/** Range of a port; 0 is none. */
+export const PORT = [0, 65_535] as const
+
 /** Read once, at start. */
 export const AT_START = { effect: 'start' } as const
 /** Refused by CONFIG SET as `can't set immutable config`. */

@@ -1,12 +1,17 @@
 import type { DirectiveName } from './directives.ts'
-import { ConfigError } from './config-error.ts'
 import type { LoadedConfig } from './load.ts'
-import { listConfig } from './get.ts'
+import { ConfigError } from './parse.ts'
 import { rewriteConfig } from './rewrite.ts'
 import { Settings } from './settings.ts'
 import type { Setting, SettingMap } from './settings.ts'
-import { readPairs, setError } from './set.ts'
-import type { Change, Pair, SetClient } from './set.ts'
+import {
+  listConfig,
+  readPairs,
+  setError,
+  type Change,
+  type Pair,
+  type SetClient,
+} from './access.ts'
 
 /** Says what is wrong with a configuration as a whole; undefined where nothing is. */
 export type Validator = (candidate: Settings) => string | undefined

@@ -1,6 +1,4 @@
-import { AT_START, boolean, choice, integer, string } from '../spec.ts'
-
-const PORT = [0, 65_535] as const
+import { AT_START, boolean, choice, integer, string, PORT } from '../spec.ts'
 
 /** What clients of Redis Cluster see: one node, which owns all slots. */
 export const CLUSTER = {

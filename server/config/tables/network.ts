@@ -13,9 +13,9 @@ import {
   octal,
   seconds,
   string,
+  PORT,
 } from '../spec.ts'
 
-const PORT = [0, 65_535] as const
 const ONE_MEBIBYTE = 1_048_576
 
 /** RESP over TCP and Unix sockets: who listens where. */

@@ -1,4 +1,3 @@
-import { issuerCheck } from '../issuer.ts'
 import {
   AT_START,
   LONG_MAX,
@@ -11,13 +10,20 @@ import {
   seconds,
   string,
 } from '../spec.ts'
-import type { Traits } from '../spec.ts'
+import type { Spec, Traits } from '../spec.ts'
+import { parseValue } from '../values.ts'
 
 const ALGORITHMS =
   'HS256 HS384 HS512 RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
 const SECRET: Traits = { secret: true, sensitive: true }
 const KEY_FILE: Traits = { volatile: true }
+
+/** Alias of an issuer: part of user names, `jwt@<alias>:<sub>`. */
+const ALIAS = /^[a-z0-9-]{1,32}$/
+
+/** Name of the issuer of the `jwt-` directives in commands, which no other can have. */
+const DEFAULT_ISSUER = 'default'
 
 function checkAlgorithms(words: readonly string[]): string | undefined {
   const unknown = words.find((word) => !ALGORITHMS.includes(word))
@@ -136,4 +142,32 @@ export const TOKENS = {
   'token-audit-max': memory('64mb', 'Size at which the audit file is rotated.', {
     range: [4096, LONG_MAX],
   }),
+}
+
+/**
+ * Makes the check of `issuer <alias> <name> <value>...` lines: alias, property name, and the value by the
+ * property's own rules.
+ *
+ * @param properties What an issuer may be described by.
+ */
+function issuerCheck(
+  properties: Readonly<Record<string, Spec>>,
+): (words: readonly string[]) => string | undefined {
+  const known = new Map(Object.entries(properties))
+  return ([alias, name, ...value]) => {
+    if (alias === undefined || name === undefined || value.length === 0) {
+      return 'wrong number of arguments: an issuer line is an alias, a property and its value'
+    }
+    if (!ALIAS.test(alias)) return 'an issuer alias is 1 to 32 of a-z, 0-9 and -'
+    if (alias === DEFAULT_ISSUER) return "the issuer 'default' is that of the jwt- directives"
+    const property = known.get(name)
+    if (!property) return `an issuer has these properties: ${[...known.keys()].join(', ')}`
+    const parsed = parseValue(property, value)
+    return 'reason' in parsed ? `${name}: ${parsed.reason}` : undefined
+  }
+}
+
+/** Reports whether the words of an `issuer` line give a secret itself. */
+export function holdsSecret(words: readonly string[]): boolean {
+  return words[1] === 'secret' || words[1] === 'previous-secret'
 }

@@ -8,9 +8,8 @@ import {
   memory,
   seconds,
   string,
+  PORT,
 } from '../spec.ts'
-
-const PORT = [0, 65_535] as const
 
 /** The public HTTP listener (WebSocket and the page) and the administrators' one. */
 export const HTTP = {

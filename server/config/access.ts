@@ -1,22 +1,65 @@
-import { findDirective } from './directives.ts'
-import type { Directive } from './directives.ts'
-import { REDACTED } from './get.ts'
-import { holdsSecret } from './issuer.ts'
+import { compileGlob } from '../../shared/glob.ts'
+import { quoteWord, splitWords } from '../../shared/words.ts'
+import { directiveNames, findDirective, type Directive } from './directives.ts'
 import type { Setting, SettingMap, Settings } from './settings.ts'
-import { parseValue } from './values.ts'
-import type { Parsed, Refusal } from './values.ts'
-import { splitWords } from '../../shared/words.ts'
+import { holdsSecret } from './tables/tokens.ts'
+import { parseValue, type Parsed, type Refusal } from './values.ts'
+
+/** Stands in the place of a secret. */
+const REDACTED = '(redacted)'
+
+/**
+ * The answer to CONFIG GET: each name once, however many patterns it matches. Names are answered as they were typed,
+ * those that a pattern found in lower case, aliases among them.
+ *
+ * @param patterns Byte strings.
+ * @see Redis CONFIG GET
+ */
+export function listConfig(
+  settings: SettingMap,
+  patterns: readonly string[],
+): [name: string, value: string][] {
+  const found = new Map<string, [name: string, value: string]>()
+  const add = (typed: string, setting: Setting): void => {
+    const key = typed.toLowerCase()
+    if (!setting.directive.fileOnly && !found.has(key)) found.set(key, [typed, shownText(setting)])
+  }
+  for (const pattern of patterns) {
+    if (!/[*?[]/.test(pattern)) {
+      const directive = findDirective(pattern)
+      if (directive) add(pattern, settings.get(directive.name) as Setting)
+      continue
+    }
+    const glob = compileGlob(pattern, { ignoreCase: true })
+    for (const [name, directive] of directiveNames()) {
+      if (!directive.hidden && glob.matches(name))
+        add(name, settings.get(directive.name) as Setting)
+    }
+  }
+  return [...found.values()]
+}
+
+function shownText({ directive, text, value }: Setting): string {
+  if (directive.secret) return text === '' ? '' : REDACTED
+  if (directive.name !== 'issuer') return text
+  const lines = value as readonly (readonly string[])[]
+  return lines
+    .map((words) =>
+      (holdsSecret(words) ? [...words.slice(0, 2), REDACTED] : words).map(quoteWord).join(' '),
+    )
+    .join('\n')
+}
 
 /** A name and a value of CONFIG SET; byte strings. */
 export type Pair = readonly [name: string, value: string]
 
-/** Who sets. */
+/** The client that sets. */
 export interface SetClient {
   /** Connected over loopback or a Unix socket: counts for `enable-protected-configs local`. */
   readonly isLocal: boolean
 }
 
-/** A pair that was understood. */
+/** One directive that is to change. */
 export interface Change {
   /** The name as it was typed, for errors. */
   readonly typed: string
