@@ -1,8 +1,25 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv6, type Socket } from 'node:net'
 
 /** `ip:port`, or `[ip]:port` for IPv6. */
 export function hostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Addresses of a socket as the runtime tells them. */
+export type SocketAddresses = Pick<
+  Socket,
+  'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'
+>
+
+/** The address on our side of connections: of one listener nearly always the same, so that they share one string. */
+export class LocalAddress {
+  #last = ''
+
+  of(socket: SocketAddresses): string {
+    const address = hostAndPort(socket.localAddress ?? '', socket.localPort ?? 0)
+    if (address !== this.#last) this.#last = address
+    return this.#last
+  }
 }
 
 /** Takes `ip:port` or `[ip]:port` apart; an IPv4 address that is mapped into IPv6 is written as IPv4. */

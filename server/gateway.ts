@@ -226,8 +226,13 @@ function isAddressMissing(error: unknown): boolean {
   return ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EPROTONOSUPPORT'].includes(systemCode(error))
 }
 
-/** Says which port, which directive, and what to do. */
-function explainListen(error: unknown, directive: string, where = ''): unknown {
+/**
+ * Explains why a listener could not be opened: which port and directive, and the remedy. Errors that are not the system's are
+ * returned as they are.
+ *
+ * @param where Its address; an error of a RESP listener names it already.
+ */
+export function explainListen(error: unknown, directive: string, where = ''): unknown {
   const code = systemCode(error)
   if (code === '') return error
   const message =

@@ -1,17 +1,17 @@
-import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../core.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import { builtFolder } from './built-folder.ts'
-import { createHttpServer } from './server.ts'
+import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
 /** The administrators' listener: the console, health for orchestrators, metrics, and a WebSocket on which ACL users log in by password. */
 export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<FastifyInstance> {
   const app = createHttpServer(core, undefined)
   app.addHook('onRequest', (request, reply, done) => {
-    if (isHostAllowed(request.headers.host ?? '', core)) done()
+    const { config } = core
+    const host = request.headers.host ?? ''
+    if (isHostAllowed(host, config.list('admin-bind'), config.list('admin-hosts'))) done()
     else void reply.code(403).send({ error: 'unknown Host; add it to admin-hosts' })
   })
   app.get('/livez', (_request, reply) => reply.send({ status: 'alive' }))
@@ -30,11 +30,10 @@ export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<
       .send(text)
   })
   const webSocketPath = core.config.text('ws-path')
-  // What the console has to know before it can ask by command.
+  // For the console, before it can ask by command.
   app.get('/console.json', (_request, reply) => reply.send({ webSocketPath }))
   await openWebSocketRoute(app, { core, keepAlive, listener: 'admin', path: webSocketPath })
-  const page = builtFolder('console')
-  if (page !== undefined) await app.register(fastifyStatic, { root: page, prefix: '/' })
+  await serveFolder(app, 'console', '/')
   return app
 }
 
@@ -46,11 +45,22 @@ function notReady(core: Core): string[] {
   return problems
 }
 
-/** A page that had its name resolved to this machine must not get through (DNS rebinding). */
-function isHostAllowed(host: string, { config }: Core): boolean {
+/**
+ * Reports whether the administrators' listener answers a request for a host. A page whose name was resolved to this machine
+ * (DNS rebinding) must not get through.
+ *
+ * @param host The Host header.
+ * @param binds `admin-bind`.
+ * @param hosts `admin-hosts`.
+ */
+export function isHostAllowed(
+  host: string,
+  binds: readonly string[],
+  hosts: readonly string[],
+): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase()
   const own = ['localhost', '127.0.0.1', '[::1]']
-  const bound = config.list('admin-bind').map((address) => address.replace(/^-/, ''))
-  const hosts = [...own, ...bound, ...bound.map((address) => `[${address}]`)]
-  return [...hosts, ...config.list('admin-hosts')].some((each) => each.toLowerCase() === name)
+  const bound = binds.map((address) => address.replace(/^-/, ''))
+  const allowed = [...own, ...bound, ...bound.map((address) => `[${address}]`), ...hosts]
+  return allowed.some((each) => each.toLowerCase() === name)
 }

@@ -19,7 +19,7 @@ export interface CredentialSettings {
 /** The name of the query parameter. */
 const QUERY_PARAMETER = 'token'
 
-/** Subprotocols that a client may offer (R04). */
+/** Most subprotocols that a client may offer. */
 const MOST_SUBPROTOCOLS = 16
 
 /** Names of the Sec-WebSocket-Protocol header, blanks removed. */

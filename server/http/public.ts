@@ -1,12 +1,10 @@
-import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import { builtFolder } from './built-folder.ts'
 import { respcastPlugin } from './plugin.ts'
-import { createHttpServer, type HttpTls } from './server.ts'
+import { createHttpServer, serveFolder, type HttpTls } from './server.ts'
 
-/** The public listener: the WebSocket, the page at `/`, and the client bundle at `/client.js`. */
+/** The public listener: the WebSocket, the page at `/`, and the client bundle in `/client/`. */
 export async function createPublicApp(
   core: Core,
   keepAlive: KeepAlive,
@@ -14,15 +12,7 @@ export async function createPublicApp(
 ): Promise<FastifyInstance> {
   const app = createHttpServer(core, tls)
   await app.register(respcastPlugin, { core, keepAlive })
-  const page = builtFolder('page')
-  if (page !== undefined) await app.register(fastifyStatic, { root: page, prefix: '/' })
-  const client = builtFolder('client')
-  if (client !== undefined) {
-    await app.register(fastifyStatic, {
-      root: client,
-      prefix: '/client/',
-      decorateReply: false,
-    })
-  }
+  await serveFolder(app, 'page', '/')
+  await serveFolder(app, 'client', '/client/')
   return app
 }

@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
 import fastify, { type FastifyInstance } from 'fastify'
 import { trustOf } from '../addresses.ts'
 import type { Core } from '../core.ts'
 
-/** Limits of what an HTTP peer may send, and how long it may take (R03, R05). */
+/** Limits on requests: slow or endless ones must not hold sockets and memory. */
 const HEADERS_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
 const CHECKING_INTERVAL_MS = 1_000
@@ -10,7 +13,7 @@ const MAX_HEADER_BYTES = 16_384
 const MAX_HEADERS = 64
 const MAX_BODY_BYTES = 65_536
 
-/** Nothing but what this server itself serves may run in, or frame, its pages. */
+/** Only what this server itself serves may run in its pages, and nothing may frame them. */
 const CONTENT_SECURITY_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 /** Certificates for `http-tls`. */
@@ -54,4 +57,28 @@ export function createHttpServer(core: Core, tls: HttpTls | undefined): FastifyI
     return reply.code(status).send({ error: status >= 500 ? 'internal error' : 'bad request' })
   })
   return app
+}
+
+/** Serves a folder of the build below a prefix, if it was built. */
+export async function serveFolder(
+  app: FastifyInstance,
+  name: string,
+  prefix: string,
+): Promise<void> {
+  const root = builtFolder(name)
+  // Only one of the folders of a listener can have `reply.sendFile`, and none needs it.
+  if (root !== undefined) await app.register(fastifyStatic, { root, prefix, decorateReply: false })
+}
+
+/**
+ * Returns the path of a folder of the build, seen from the sources or from `dist/`; undefined where it was not built.
+ *
+ * @param name `page`, `client`, `console`.
+ */
+export function builtFolder(name: string): string | undefined {
+  for (const path of [`../../${name}`, `../../dist/${name}`]) {
+    const folder = fileURLToPath(new URL(path, import.meta.url))
+    if (folder.includes('dist') && existsSync(folder)) return folder
+  }
+  return undefined
 }

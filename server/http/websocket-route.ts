@@ -3,11 +3,11 @@ import fastifyWebsocket from '@fastify/websocket'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { RESP3_SUBPROTOCOL } from '../../shared/subprotocol.ts'
-import { hostAndPort } from '../addresses.ts'
+import { hostAndPort, LocalAddress } from '../addresses.ts'
+import type { Rejection } from '../command/counters.ts'
 import type { Core } from '../core.ts'
 import { shown } from '../log.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import { localAddressOf } from '../transport/tcp.ts'
 import {
   ServedWebSocket,
   serveWebSocket,
@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a WebSocket route is opened with. */
+/** A WebSocket at one path of a listener. */
 export interface WebSocketRoute {
   readonly core: Core
   readonly keepAlive: KeepAlive
@@ -32,14 +32,18 @@ export interface WebSocketRoute {
   readonly path: string
 }
 
-/** R17 (CVE-2026-48779): pieces of one message, and of what arrives of it. */
+interface OpenRoute extends WebSocketRoute {
+  readonly local: LocalAddress
+}
+
+/** Most fragments of one message, and most chunks in which it arrives: many small ones would cost memory (CVE-2026-48779). */
 const MAX_FRAGMENTS = 64
 const MAX_BUFFERED_CHUNKS = 1_024
 
-/** Where larger messages are allowed, as many chunks as the smallest TCP segments would make of them (RFC 9293: 536 bytes). */
+/** Larger messages may arrive in as many chunks as the smallest TCP segments would make of them (RFC 9293: 536 bytes). */
 const SEGMENT_BYTES = 536
 
-/** R16: memory of a compressed connection is bounded; small messages are not worth it. */
+/** Compression with bounded memory for each connection; small messages are sent as they are. */
 const DEFLATE = {
   serverNoContextTakeover: true,
   clientNoContextTakeover: true,
@@ -48,10 +52,10 @@ const DEFLATE = {
   zlibDeflateOptions: { memLevel: 5 },
 }
 
-/** How long a peer may take for the closing handshake, in ms: with `auth-timeout` before it less than 7 s (R03). */
+/** Time for the closing handshake, in ms: a peer that never logs in is gone 7 s after it connected, `auth-timeout` included. */
 const CLOSE_TIMEOUT_MS = 1_500
 
-/** How long a client that cannot be admitted is asked to stay away, in seconds. */
+/** Time that a client which cannot be admitted is asked to stay away, in seconds. */
 const RETRY_AFTER_SECONDS = 5
 
 /**
@@ -60,8 +64,9 @@ const RETRY_AFTER_SECONDS = 5
  */
 export async function openWebSocketRoute(
   app: FastifyInstance,
-  route: WebSocketRoute,
+  options: WebSocketRoute,
 ): Promise<void> {
+  const route: OpenRoute = { ...options, local: new LocalAddress() }
   const { core, path } = route
   const { config } = core
   await app.register(fastifyWebsocket, {
@@ -73,14 +78,13 @@ export async function openWebSocketRoute(
       handleProtocols: (protocols: Set<string>) =>
         protocols.has(RESP3_SUBPROTOCOL) ? RESP3_SUBPROTOCOL : false,
     }),
-    // Clients are closed by the gateway, with a code that says why; nothing is left for the plugin to do.
+    // Instead of the plugin's own, which closes clients without a reason: the gateway has closed them by now.
     preClose: (done) => app.websocketServer.close(() => done()),
     errorHandler: (_error, socket) => socket.terminate(),
   })
   // Connections that are open keep the limits that they were made with.
   config.onChange(['ws-max-payload'], (settings) => {
     Object.assign(app.websocketServer.options, messageLimits(settings.memory('ws-max-payload')))
-    return undefined
   })
   app.addHook('onRequest', (request, reply, done) => {
     if (isUpgrade(request) && request.routeOptions.url !== path) {
@@ -106,16 +110,27 @@ export async function openWebSocketRoute(
     },
     handler: (_request, reply) => refuse(reply, NOT_AN_UPGRADE),
     wsHandler: (webSocket: WebSocket, request: FastifyRequest) => {
-      // The plugin's own listener and the response keep the whole request alive for as long as the socket: 6 kB each.
-      webSocket.removeAllListeners('error')
-      request.unusedResponse?.detachSocket(request.raw.socket)
-      request.unusedResponse = undefined
+      forgetUpgrade(webSocket, request)
       accept(webSocket as ServedWebSocket, request, route, host)
     },
   })
 }
 
-function messageLimits(maxPayload: number): { maxPayload: number; maxBufferedChunks: number } {
+/**
+ * Lets go of the request of an upgrade. The error listener of @fastify/websocket and the response that was never sent would keep
+ * it alive for as long as the socket: 6 kB for each WebSocket. `serveWebSocket` adds a listener of its own.
+ */
+function forgetUpgrade(webSocket: WebSocket, request: FastifyRequest): void {
+  webSocket.removeAllListeners('error')
+  request.unusedResponse?.detachSocket(request.raw.socket)
+  request.unusedResponse = undefined
+}
+
+/** Limits of ws on the messages of a peer. */
+export function messageLimits(maxPayload: number): {
+  maxPayload: number
+  maxBufferedChunks: number
+} {
   return {
     maxPayload,
     maxBufferedChunks: Math.max(MAX_BUFFERED_CHUNKS, Math.ceil(maxPayload / SEGMENT_BYTES)),
@@ -127,6 +142,7 @@ function withUntyped<Options extends object>(options: Options): Options {
   return { ...options, closeTimeout: CLOSE_TIMEOUT_MS, WebSocket: ServedWebSocket }
 }
 
+/** An HTTP answer instead of a WebSocket. */
 interface Refusal {
   readonly status: number
   readonly error: string
@@ -171,14 +187,16 @@ function refusalOf(
   if (config.text('ws-token-cookie') !== '' && origin === undefined && hasCookie(request, core)) {
     return { status: 403, error: 'a cookie counts only with an Origin' }
   }
-  const reason = admission.admit({ transport: 'websocket', ip: request.ip })
-  if (reason === undefined) return undefined
+  const rejection = admission.admit({ transport: 'websocket', ip: request.ip })
+  return rejection && rejectionRefusal(rejection)
+}
+
+/** The answer to an upgrade that admission rejects. */
+export function rejectionRefusal(rejection: Rejection): Refusal {
+  const isOfAddress = rejection === 'address'
   return {
-    status: reason === 'address' ? 429 : 503,
-    error:
-      reason === 'address'
-        ? 'too many connections from this address'
-        : 'no room for another client',
+    status: isOfAddress ? 429 : 503,
+    error: isOfAddress ? 'too many connections from this address' : 'no room for another client',
     headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
   }
 }
@@ -210,7 +228,7 @@ function tokenOf(
 function accept(
   webSocket: ServedWebSocket,
   request: FastifyRequest,
-  route: WebSocketRoute,
+  route: OpenRoute,
   host: WebSocketHost,
 ): void {
   const { core, listener } = route
@@ -221,7 +239,7 @@ function accept(
     {
       listener,
       address: hostAndPort(request.ip, socket.remotePort ?? 0),
-      localAddress: localAddressOf(socket),
+      localAddress: route.local.of(socket),
       origin: request.headers.origin,
     },
     sink,

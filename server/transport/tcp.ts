@@ -1,7 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
-import { hostAndPort } from '../addresses.ts'
+import { hostAndPort, LocalAddress, type SocketAddresses } from '../addresses.ts'
 import type { TransportName } from '../client/client.ts'
 import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
@@ -58,7 +58,7 @@ const PROTECTED_MODE =
   'external computers, set a password for the default user (requirepass), or turn it off and define other users, or ' +
   'disable protected mode with CONFIG SET protected-mode no from this machine.\r\n'
 
-/** RESP's highWaterMark: back-pressure is our own, so this only sizes the runtime's reads. */
+/** Size of the runtime's reads; backpressure is this server's own. */
 const HIGH_WATER_MARK_BYTES = 65_536
 
 /**
@@ -73,7 +73,8 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
     highWaterMark: HIGH_WATER_MARK_BYTES,
   }
   const reads = new SharedReadBuffer()
-  const accept = (socket: Socket): void => acceptSocket(socket, endpoint, host, reads)
+  const local = new LocalAddress()
+  const accept = (socket: Socket): void => acceptSocket(socket, endpoint, host, reads, local)
   const server =
     endpoint.kind === 'tls'
       ? createTlsServer({ ...options, ...endpoint.tls, handshakeTimeout: 5_000 }, accept)
@@ -121,9 +122,10 @@ function acceptSocket(
   endpoint: TcpEndpoint,
   host: TcpHost,
   reads: SharedReadBuffer,
+  local: LocalAddress,
 ): void {
   accepted.on('error', destroyOnError)
-  const peer = peerOf(accepted, endpoint)
+  const peer = peerOf(accepted, endpoint, local)
   const rejection = host.admission.admit(peer)
   if (rejection) {
     refuse(accepted, rejection === 'protected-mode' ? PROTECTED_MODE : FULL)
@@ -150,7 +152,12 @@ function refuse(socket: Socket, line: string): void {
   socket.end(Buffer.from(line, 'latin1'), () => socket.destroy())
 }
 
-function peerOf(socket: Socket, endpoint: TcpEndpoint): TcpPeer {
+/** The peer of an accepted socket. */
+export function peerOf(
+  socket: SocketAddresses,
+  endpoint: Pick<TcpEndpoint, 'kind'> & { readonly path?: string },
+  local: LocalAddress,
+): TcpPeer {
   if (endpoint.kind === 'unix') {
     const address = `${endpoint.path}:0`
     return { transport: 'unix', ip: '', address, localAddress: address }
@@ -159,17 +166,8 @@ function peerOf(socket: Socket, endpoint: TcpEndpoint): TcpPeer {
     transport: endpoint.kind,
     ip: socket.remoteAddress ?? '',
     address: hostAndPort(socket.remoteAddress ?? '', socket.remotePort ?? 0),
-    localAddress: localAddressOf(socket),
+    localAddress: local.of(socket),
   }
-}
-
-let lastLocal = ''
-
-/** The address on our side of a connection: of nearly all the same, so that they share one string. */
-export function localAddressOf(socket: Socket): string {
-  const address = hostAndPort(socket.localAddress ?? '', socket.localPort ?? 0)
-  if (address !== lastLocal) lastLocal = address
-  return lastLocal
 }
 
 function portOf(server: Server): number {

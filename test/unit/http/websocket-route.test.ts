@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { REJECTIONS } from '../../../server/command/counters.ts'
+import { messageLimits, rejectionRefusal } from '../../../server/http/websocket-route.ts'
+
+test('an address with too many connections is told so, any other rejection is a server without room', () => {
+  expect(rejectionRefusal('address')).toEqual({
+    status: 429,
+    error: 'too many connections from this address',
+    headers: { 'retry-after': '5' },
+  })
+  for (const rejection of REJECTIONS.filter((each) => each !== 'address')) {
+    expect(rejectionRefusal(rejection)).toEqual({
+      status: 503,
+      error: 'no room for another client',
+      headers: { 'retry-after': '5' },
+    })
+  }
+})
+
+test.each([
+  [1_024, 1_024],
+  [65_536, 1_024],
+  [1_024 * 536, 1_024],
+  [1_024 * 536 + 1, 1_025],
+  [16_777_216, 31_301],
+])('a message of at most %d bytes may arrive in %d chunks', (maxPayload, maxBufferedChunks) => {
+  expect(messageLimits(maxPayload)).toEqual({ maxPayload, maxBufferedChunks })
+})
