@@ -124,7 +124,7 @@ export class Connection {
     this.#wait(cause, undefined)
   }
 
-  /** Ends for good. */
+  /** Closes the connection. It cannot be started again. */
   close(): void {
     if (this.#state.status === 'closed') return
     this.#link?.drop(1000, '')

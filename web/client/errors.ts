@@ -69,7 +69,7 @@ export class DecodeError extends RespcastError {
 }
 
 /**
- * Thrown by a token provider when there is no token to be had, since nobody is signed in: the client stops instead of
+ * Thrown by a token provider when nobody is signed in and there is no token: the client stops instead of
  * trying again.
  */
 export class SignedOutError extends Error {

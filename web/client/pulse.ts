@@ -53,7 +53,7 @@ export class Pulse {
     this.#timer = undefined
   }
 
-  /** Stops for good. */
+  /** Stops, and ends the listener for wake-ups. */
   end(): void {
     this.stop()
     this.#endWake()

@@ -46,7 +46,7 @@ export interface ChannelState<Value> {
 export interface ChannelReaction<Data, Value> {
   /** Makes the next value of the last one and a message. Without it the value is the last message. */
   reduce?(value: Value, message: Message<Data>): Value
-  /** Messages may have been missed: the place to load anew what they were about. */
+  /** Messages may have been missed: reload their subject here. */
   onGap?(gap: Gap): void
 }
 
@@ -145,7 +145,7 @@ export class ChannelStore<Data, Value> {
   #status(status: SubscriptionStatus): void {
     if (status === 'live') {
       this.#change({ status, denial: undefined })
-      // A component that was hidden and is shown again has its old value, and a gap behind that.
+      // A component that is shown again still has its old value, followed by a gap.
       if (this.#stoppedMs !== undefined)
         this.#gap({ spanMs: Math.round(performance.now() - this.#stoppedMs) })
       this.#stoppedMs = undefined

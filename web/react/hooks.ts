@@ -63,7 +63,7 @@ export interface ChannelOptions<Data, Value> extends ChannelReaction<Data, Value
  *
  * Components of one channel share one subscription of the server. The channel stays subscribed for a second after the last
  * component is gone, so that mounting again (StrictMode, navigation) neither misses messages nor causes traffic. A change of the
- * name begins anew, with the initial value.
+ * name starts over with the initial value.
  *
  * @example
  * const { status, value } = useChannel('room:7', {

@@ -184,9 +184,7 @@ function DirectiveEditor(props: {
             </p>
           </>
         ) : (
-          <p class="quiet">
-            It is read at start: change it in the file, and start the server anew.
-          </p>
+          <p class="quiet">It is read at start: change it in the file, and restart the server.</p>
         )}
         <Problem error={error} />
         <footer class="dialog-footer">

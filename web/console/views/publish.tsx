@@ -17,7 +17,7 @@ const ENCODINGS = [
   ['hex', 'Hex'],
 ] as const
 
-/** So many publishes are listed. */
+/** Number of publishes that are listed. */
 const MAX_SENT = 20
 
 interface Sent {

@@ -195,7 +195,7 @@ async function deleteUser(session: Session, name: string): Promise<boolean> {
 function consequence(name: string): string {
   return userKind(name) === 'user'
     ? 'Those whose subscriptions are no longer allowed are closed at once.'
-    : 'They are judged anew at once: whoever holds what is no longer allowed is cut.'
+    : 'They are checked again at once: connections that hold what is no longer allowed are closed.'
 }
 
 /** The affected connections; undefined if they cannot be determined, which does not prevent a change. */
