@@ -1,8 +1,9 @@
 /**
- * Measures this server beside others: one server at a time on one core, the load on another, in turns, several rounds.
+ * Compares this server with others: one server at a time on one core, the load on another, in turns, several rounds.
  *
- * `npm run bench [-- --rounds N --only TEXT --skip TEXT --json FILE]`. Servers that are not installed are left out. Quote ratios: they
- * hold where absolute figures of a shared machine do not.
+ * `npm run bench [-- --rounds N --only TEXT --skip TEXT --against DIR --json FILE]`. Servers that are not installed are left
+ * out. `--only` takes several texts, separated by `|`. With `--against` the only other server is the one built in that
+ * directory: one commit against another. Quote ratios: they hold where absolute figures of a shared machine do not.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -24,6 +25,8 @@ import {
 const PORTS = {
   respcast: 7410,
   http: 7480,
+  against: 7411,
+  againstHttp: 7481,
   valkey: 7420,
   redis: 7430,
   nats: 7440,
@@ -47,11 +50,15 @@ interface LoadResult {
 /** All figures of one scenario: by contender, one a round. */
 type Figures = Map<Contender, number[]>
 
+/** The root of the repository that holds this file. */
+const OWN_ROOT = join(import.meta.dirname, '../..')
+
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
     skip: { type: 'string', default: '' },
+    against: { type: 'string', default: '' },
     json: { type: 'string', default: '' },
   },
 })
@@ -68,7 +75,10 @@ async function startFor(contender: Contender): Promise<BenchServer> {
   switch (contender) {
     case 'respcast tcp':
     case 'respcast ws':
-      return startRespcast(PORTS.respcast, PORTS.http)
+      return startRespcast(PORTS.respcast, PORTS.http, OWN_ROOT)
+    case 'against tcp':
+    case 'against ws':
+      return startRespcast(PORTS.against, PORTS.againstHttp, options.against)
     case 'valkey':
       return startRedis('valkey-server', PORTS.valkey)
     case 'redis':
@@ -86,6 +96,15 @@ const PROGRAMS: Partial<Record<Contender, string>> = {
   'nats ws': 'nats-server',
 }
 
+/** Who is run: with `--against` both builds by turns, else the scenario's own list. */
+function contendersOf({ against }: Scenario): readonly Contender[] {
+  if (options.against === '') return against
+  const both: Contender[] = []
+  if (against.includes('respcast tcp')) both.push('respcast tcp', 'against tcp')
+  if (against.includes('respcast ws')) both.push('respcast ws', 'against ws')
+  return both
+}
+
 function isAvailable(contender: Contender): boolean {
   const program = PROGRAMS[contender]
   return program === undefined || isInstalled(program)
@@ -99,7 +118,7 @@ function runLoad(
   token: string,
 ): LoadResult | undefined {
   const speaks =
-    contender === 'respcast ws'
+    contender === 'respcast ws' || contender === 'against ws'
       ? ['--proto', 'ws', '--port', String(server.httpPort), '--path', '/ws', '--token', token]
       : contender === 'nats ws'
         ? ['--proto', 'natsws', '--port', String(server.port)]
@@ -147,7 +166,7 @@ async function measure(
 ): Promise<Figures> {
   const figures: Figures = new Map()
   for (let round = 0; round < rounds; round++) {
-    for (const contender of scenario.against) {
+    for (const contender of contendersOf(scenario)) {
       if (!isAvailable(contender)) continue
       const server = await startFor(contender)
       const messages = scenario.messages?.[contender]
@@ -183,10 +202,14 @@ function format(value: number, kind: Measure): string {
 }
 
 function row(scenario: Scenario, figures: Figures): string {
-  const own = median(figures.get('respcast tcp') ?? figures.get('respcast ws') ?? [])
   const cells = [...figures].map(([contender, values]) => {
     const value = median(values)
-    const isOwn = contender === 'respcast tcp' || figures.size === 1
+    const counterpart = contender === 'against ws' ? 'respcast ws' : 'respcast tcp'
+    const own = median(figures.get(counterpart) ?? figures.get('respcast ws') ?? [])
+    const isOwn =
+      contender === 'respcast tcp' ||
+      figures.size === 1 ||
+      (options.against !== '' && contender === 'respcast ws')
     const ratio = isOwn ? '' : ` (ours ${(own / value).toFixed(2)}x)`
     return `${contender} ${format(value, scenario.measure)}${ratio}`
   })
@@ -201,7 +224,7 @@ process.stdout.write(
   'Medians; deliveries, publishes and bytes per second of the server’s CPU time; the load on another core.\n',
 )
 for (const scenario of SCENARIOS) {
-  if (!scenario.name.includes(options.only)) continue
+  if (!options.only.split('|').some((text) => scenario.name.includes(text))) continue
   if (options.skip !== '' && scenario.name.includes(options.skip)) continue
   const figures = await measure(binary, scenario, rounds, token)
   results[scenario.name] = Object.fromEntries(figures)

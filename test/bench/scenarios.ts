@@ -1,4 +1,4 @@
-/** What a run is judged by. */
+/** The figure that a run yields. */
 export type Measure =
   | 'deliveries'
   | 'publishes'
@@ -15,15 +15,17 @@ export interface Scenario {
   readonly load: readonly string[]
   /** Other numbers of messages for some: a rate takes as long to measure as it is slow. */
   readonly messages?: Partial<Record<Contender, number>>
-  /** Whom it is run against. */
+  /** The servers that are compared. */
   readonly against: readonly Contender[]
   readonly measure: Measure
 }
 
-/** A server and how it is spoken to. */
+/** A server and its protocol. `against` is another build of Respcast. */
 export type Contender =
   | 'respcast tcp'
   | 'respcast ws'
+  | 'against tcp'
+  | 'against ws'
   | 'valkey'
   | 'redis'
   | 'nats ws'

@@ -41,8 +41,8 @@ export async function benchToken(): Promise<string> {
     .sign(Buffer.from(SECRET))
 }
 
-/** Starts the built Respcast with large limits, as a Redis has them. */
-export function startRespcast(port: number, httpPort: number): Promise<BenchServer> {
+/** Starts the Respcast that is built in the directory `root`, with large limits, as a Redis has them. */
+export function startRespcast(port: number, httpPort: number, root: string): Promise<BenchServer> {
   const dir = mkdtempSync(join(tmpdir(), 'respcast-bench-'))
   const file = join(dir, 'respcast.conf')
   writeFileSync(
@@ -66,7 +66,7 @@ export function startRespcast(port: number, httpPort: number): Promise<BenchServ
       '',
     ].join('\n'),
   )
-  const main = join(import.meta.dirname, '../../dist/server/main.js')
+  const main = join(root, 'dist/server/main.js')
   return start('respcast', process.execPath, [main, file], port, httpPort, '--version')
 }
 
