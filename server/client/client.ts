@@ -2,8 +2,7 @@ import type { Identity } from '../acl/authorize.ts'
 import type { Timer } from '../clock.ts'
 import type { BufferClass } from '../config/values.ts'
 import type { Transaction } from '../command/transaction.ts'
-import type { Overlay, Subscriber } from '../pubsub/subscriber.ts'
-import { Subscriptions } from '../pubsub/subscriptions.ts'
+import { type Overlay, type Subscriber, Subscriptions } from '../pubsub/subscriber.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { CLOSES, type CloseCause } from './close.ts'
 import { OutputLimiter } from '../delivery/output-limits.ts'
@@ -11,7 +10,6 @@ import type { ClientLimits } from './limits.ts'
 import type { Flusher } from '../delivery/flusher.ts'
 import { Output } from '../delivery/output.ts'
 import type { Sink } from '../delivery/sink.ts'
-import type { Tracking } from './tracking.ts'
 
 /** How a client is connected. */
 export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket'
@@ -37,6 +35,24 @@ export interface ClientHost {
   closed(client: Client, cause: CloseCause): void
   /** The socket of a closed client is gone. */
   gone(client: Client): void
+}
+
+/**
+ * What CLIENT TRACKING was told: kept and shown, and followed by nothing, since there are no keys whose changes a
+ * client could be told of. Replaced as a whole by each CLIENT TRACKING ON.
+ */
+export interface Tracking {
+  readonly broadcast: boolean
+  readonly mode: 'optin' | 'optout' | undefined
+  readonly noLoop: boolean
+  /** Id of the client that would get the invalidations; 0 is this one. */
+  readonly redirect: number
+  /** Byte strings, in byte order. */
+  readonly prefixes: readonly string[]
+  /** The client's count of commands at its last CLIENT CACHING: that one holds for the next command. */
+  cachingAt: number | undefined
+  /** The client that {@link redirect} names is gone. */
+  isBroken: boolean
 }
 
 /** CLIENT REPLY. */

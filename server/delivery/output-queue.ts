@@ -1,4 +1,4 @@
-import { frameHeader } from '../resp/frame.ts'
+import { frameHeader } from './frame.ts'
 import type { Output } from './output.ts'
 import { Segment, type DropTest, type Pinnable, type Write } from './segment.ts'
 

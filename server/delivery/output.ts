@@ -16,8 +16,6 @@ export interface OutputEnd {
   readonly close: WebSocketClose | undefined
 }
 
-const TERMINATED: OutputEnd = { output: 'drop', close: undefined }
-
 /**
  * The output of one client: its queue, and the state of its socket.
  *
@@ -40,7 +38,9 @@ export class Output implements Writer {
   /** It waits in the flusher's queue of those that wait for a reply. */
   #isQueuedFirst = false
   #isBlocked = false
-  #end: OutputEnd | undefined
+  /** Nothing more is queued. */
+  #isClosed = false
+  #close: WebSocketClose | undefined
   /** The socket has been ended. */
   #isOver = false
 
@@ -69,21 +69,21 @@ export class Output implements Writer {
 
   /** Queues the segment from `start` on, including what is still to be appended. */
   attach(segment: Segment, start: number): void {
-    if (this.#end) return
+    if (this.#isClosed) return
     this.#pushQueue().attach(segment, start)
     this.#wantFlush(false)
   }
 
   /** Queues the whole frames `[start, end)` of the segment. */
   deliver(segment: Segment, start: number, end: number): void {
-    if (this.#end) return
+    if (this.#isClosed) return
     this.#pushQueue().deliver(segment, start, end)
     this.#wantFlush(false)
   }
 
   /** Queues a push of its own, one whole frame. */
   push(frame: Buffer): void {
-    if (this.#end) return
+    if (this.#isClosed) return
     this.#pushQueue().append(frame, 0, frame.length)
     this.#wantFlush(true)
   }
@@ -133,9 +133,9 @@ export class Output implements Writer {
       this.#isBlocked = true
       for (const memory of write.from) memory.pin()
     }
-    if (this.#end && this.#queue.isEmpty && !this.#isOver) {
+    if (this.#isClosed && this.#queue.isEmpty && !this.#isOver) {
       this.#isOver = true
-      this.sink.end(this.#end.close)
+      this.sink.end(this.#close)
     }
   }
 
@@ -152,7 +152,8 @@ export class Output implements Writer {
    */
   end(how: OutputEnd, lastPush?: Buffer): void {
     const { isWebSocket } = this.client
-    this.#end = how
+    this.#isClosed = true
+    this.#close = how.close
     this.#ownPushes = undefined
     const drops = how.output === 'drop' && !this.#isExecuting
     if (drops) this.#queue.clear()
@@ -170,8 +171,7 @@ export class Output implements Writer {
   /** Discards what is queued, and ends the socket at once. */
   terminate(): void {
     this.#queue.clear()
-    this.#end ??= TERMINATED
-    this.#isOver = true
+    this.#isClosed = this.#isOver = true
     this.sink.terminate()
   }
 

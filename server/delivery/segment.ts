@@ -4,10 +4,30 @@ import {
   frameHeaderLength,
   MAX_FRAME_HEADER_BYTES,
   writeFrameHeader,
-} from '../resp/frame.ts'
+} from './frame.ts'
 import type { Output } from './output.ts'
-import type { Payload } from './payload.ts'
 import type { MessageKind } from '../resp/push.ts'
+
+/** What a message says, before it is in a buffer of its own. */
+export interface Payload {
+  /** Bytes. */
+  readonly length: number
+  /** Copies it to `target`, from `at` on. */
+  copy(target: Buffer, at: number): void
+  /** Its bytes, which nobody changes afterwards. */
+  kept(): Buffer
+}
+
+/** A payload that is a buffer, which nobody changes any more. */
+export function payloadOf(bytes: Buffer): Payload {
+  return {
+    length: bytes.length,
+    copy: (target, at) => {
+      bytes.copy(target, at)
+    },
+    kept: () => bytes,
+  }
+}
 
 /** Says of a queued message whether it is dropped; names are byte strings. */
 export type DropTest = (kind: MessageKind, name: string, channel: string) => boolean

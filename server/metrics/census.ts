@@ -1,6 +1,6 @@
 import type { Client, ClientOrigin, TransportName } from '../client/client.ts'
 import { clientMemory } from '../client/memory.ts'
-import type { Space } from '../pubsub/subscriptions.ts'
+import type { Space } from '../pubsub/subscriber.ts'
 
 /** The transports and listeners that go together. */
 export const CONNECTION_KINDS: readonly {

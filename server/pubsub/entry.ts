@@ -1,15 +1,6 @@
-import type { Payload } from '../delivery/payload.ts'
+import { type Payload, Segment } from '../delivery/segment.ts'
 import { messagePrefix, type MessageKind } from '../resp/push.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
-import { Segment } from '../delivery/segment.ts'
-import {
-  eachMember,
-  isMember,
-  memberCount,
-  withMember,
-  withoutMember,
-  type Members,
-} from './members.ts'
 import type { Overlay, Subscriber } from './subscriber.ts'
 import type { Sharing, Turn } from '../delivery/turn.ts'
 
@@ -25,6 +16,12 @@ export interface DeliveryOptions {
 
 /** A segment of so many bytes is left for a new one: under steady load none would ever be let go. */
 const FULL_SEGMENT_BYTES = 524_288
+
+/**
+ * Subscribers of one name. Most names have one, and a set for one costs as much as everything else about its subscription
+ * taken together: one subscriber stands for itself.
+ */
+type Members = Subscriber | Set<Subscriber> | undefined
 
 /** The subscribers of one name in one protocol, and the segment that they share now. */
 class Group implements Sharing {
@@ -230,4 +227,36 @@ function deliverLarge(
   }
   if (tooLarge > 0) onTooLarge?.(payloadBytes, tooLarge)
   return receivers
+}
+
+/** `members` and one more. */
+function withMember(members: Members, subscriber: Subscriber): Members {
+  if (members === undefined || members === subscriber) return subscriber
+  if (members instanceof Set) return members.add(subscriber)
+  return new Set([members, subscriber])
+}
+
+/** `members` without one that may be among them. */
+function withoutMember(members: Members, subscriber: Subscriber): Members {
+  if (members === subscriber) return undefined
+  if (!(members instanceof Set)) return members
+  members.delete(subscriber)
+  return members.size === 0 ? undefined : members
+}
+
+/** Whether a subscriber is among `members`. */
+function isMember(members: Members, subscriber: Subscriber): boolean {
+  return members === subscriber || (members instanceof Set && members.has(subscriber))
+}
+
+/** How many there are. */
+function memberCount(members: Members): number {
+  if (members === undefined) return 0
+  return members instanceof Set ? members.size : 1
+}
+
+/** All there are. */
+function eachMember(members: Members): Iterable<Subscriber> {
+  if (members === undefined) return []
+  return members instanceof Set ? members : [members]
 }

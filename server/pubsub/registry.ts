@@ -1,8 +1,7 @@
-import type { Payload } from '../delivery/payload.ts'
+import type { Payload } from '../delivery/segment.ts'
 import { ChannelEntry, ShardEntry, type DeliveryOptions, type Entry } from './entry.ts'
 import { PatternIndex, type PatternEntry } from './pattern-index.ts'
-import type { Subscriber } from './subscriber.ts'
-import type { Space } from './subscriptions.ts'
+import type { Space, Subscriber } from './subscriber.ts'
 import type { Turn } from '../delivery/turn.ts'
 
 /** The spaces one can publish in. */

@@ -1,6 +1,9 @@
 import { splitWords } from '../../shared/words.ts'
-import { isHttp, isTlsHandshake } from './cross-protocol.ts'
 import { ProtocolError } from './protocol-error.ts'
+
+/** How much of a line is looked at. */
+const HEAD_BYTES = 16
+const TAIL_BYTES = 12
 
 /**
  * Splits a line as Redis does for inline commands.
@@ -36,4 +39,19 @@ export function inlineArguments(
     throw new ProtocolError(`more than ${maxArguments} arguments`, 'too-large')
   }
   return args
+}
+
+/**
+ * Whether an inline line is HTTP: a request line, `POST`, or a `Host:` header. A web page that posts to the RESP port must
+ * not get a single command through.
+ */
+function isHttp(line: Buffer): boolean {
+  const head = line.toString('latin1', 0, Math.min(line.length, HEAD_BYTES)).trimStart()
+  if (/^(post|host:)(\s|$)/i.test(head)) return true
+  return / HTTP\/1\.\d$/i.test(line.toString('latin1', Math.max(0, line.length - TAIL_BYTES)))
+}
+
+/** Whether bytes begin a TLS handshake (RFC 8446 section 5.1: record type 22, legacy version 3.x). */
+export function isTlsHandshake(first: number | undefined, second: number | undefined): boolean {
+  return first === 0x16 && second === 0x03
 }

@@ -1,9 +1,6 @@
-import { ArgumentPositions } from './argument-positions.ts'
-import { ByteAccumulator } from './byte-accumulator.ts'
-import { isTlsHandshake } from './cross-protocol.ts'
-import { inlineArguments } from './inline.ts'
+import { inlineArguments, isTlsHandshake } from './inline.ts'
 import { ProtocolError } from './protocol-error.ts'
-import { parseInteger64 } from './strict-integer.ts'
+import { ArgumentPositions } from './request.ts'
 
 /** What one peer may send. Shared between connections where it is the same; read anew for every request. */
 export interface RequestLimits {
@@ -26,7 +23,9 @@ const CR = 0x0d
 const LF = 0x0a
 const ASTERISK = 0x2a
 const DOLLAR = 0x24
+const MINUS = 0x2d
 const ZERO = 0x30
+const NINE = 0x39
 
 /** Where the parser stands: what the next byte belongs to. */
 const START = 0
@@ -38,6 +37,55 @@ const BULK_CR = 5
 const BULK_LF = 6
 
 const EMPTY = Buffer.alloc(0)
+
+/** Bytes that an accumulator has room for at first. */
+const SMALLEST_CAPACITY = 256
+
+/**
+ * Collects bytes that arrive in pieces. It grows by doubling, so any number of pieces costs linear time, and it
+ * never holds more than twice what was received, whatever length a peer promised.
+ */
+export class ByteAccumulator {
+  #bytes: Buffer | undefined
+  #length = 0
+
+  /** Bytes collected so far. */
+  get length(): number {
+    return this.#length
+  }
+
+  /**
+   * Adds `source[start, end)`.
+   *
+   * @param most Bytes that will be needed at most: the capacity is never larger.
+   */
+  append(source: Buffer, start: number, end: number, most: number): void {
+    const needed = this.#length + (end - start)
+    if (this.#bytes === undefined || this.#bytes.length < needed) this.#grow(needed, most)
+    source.copy(this.#bytes as Buffer, this.#length, start, end)
+    this.#length = needed
+  }
+
+  /** The byte at `index`, undefined beyond the end. */
+  at(index: number): number | undefined {
+    return index < this.#length ? this.#bytes?.[index] : undefined
+  }
+
+  /** The collected bytes; the accumulator is empty afterwards and does not touch them again. */
+  take(): Buffer {
+    const bytes = this.#bytes?.subarray(0, this.#length) ?? Buffer.alloc(0)
+    this.#bytes = undefined
+    this.#length = 0
+    return bytes
+  }
+
+  #grow(needed: number, most: number): void {
+    const capacity = Math.max(needed, Math.min(Math.max(needed * 2, SMALLEST_CAPACITY), most))
+    const grown = Buffer.allocUnsafeSlow(capacity)
+    this.#bytes?.copy(grown, 0, 0, this.#length)
+    this.#bytes = grown
+  }
+}
 
 /**
  * Turns the bytes of one peer, cut anywhere, into requests.
@@ -392,4 +440,19 @@ export class RequestParser extends ArgumentPositions {
     for (const arg of args) this.add(arg, 0, arg.length)
     return args.length > 0
   }
+}
+
+/** Redis' strict decimal: optional `-`, no `+`, no leading zero, fits 64 bits. NaN if it is not. */
+function parseInteger64(line: Buffer, start: number): number {
+  const negative = line[start] === MINUS
+  const first = negative ? start + 1 : start
+  const digits = line.length - first
+  if (digits < 1 || digits > 19) return Number.NaN
+  if (line[first] === ZERO && (digits > 1 || negative)) return Number.NaN
+  for (let i = first; i < line.length; i++) {
+    const byte = line[i] as number
+    if (byte < ZERO || byte > NINE) return Number.NaN
+  }
+  const value = BigInt(line.toString('latin1', start))
+  return BigInt.asIntN(64, value) === value ? Number(value) : Number.NaN
 }

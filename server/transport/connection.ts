@@ -24,30 +24,33 @@ export interface ConnectionHost {
   readonly login: Login
 }
 
-/** Bytes that a client may have waiting here before it has logged in (Redis 7.4: 1 MB). */
+/** Unparsed bytes that a client may have before it has logged in (Redis 7.4: 1 MB). */
 const UNAUTHENTICATED_QUERY_BYTES = 1_048_576
 
-/** Commands of the largest size that a WebSocket may have waiting here, mostly between MULTI and EXEC. */
+/** Commands of the largest size that a WebSocket may have waiting, mostly between MULTI and EXEC. */
 const WEBSOCKET_WAITING_COMMANDS = 16
 
-/** What a WebSocket may send before it has logged in. */
+/** Bytes and commands that a WebSocket may send before it has logged in. */
 const UNAUTHENTICATED_BYTES = 16_384
 const UNAUTHENTICATED_COMMANDS = 8
 
-/** A client that has been held back for so long without a pause is closed, in ms. */
+/** Longest time that a client is throttled without a pause, in ms; then it is closed. */
 const LONGEST_THROTTLE_MS = 10_000
 
 /**
- * Takes the bytes of one client to the dispatcher, request by request, until the client is closed. A request whose
- * answer has to wait stops it: nothing behind it is executed, and nothing more is read.
+ * The way from the bytes of one client through the parser to the dispatcher, request by request, until the client is closed.
+ *
+ * A request whose answer has to wait holds the connection: nothing after it is executed, and nothing more is read.
  */
 export class Connection {
   readonly client: Client
   readonly #host: ConnectionHost
   readonly #limits: RequestLimits
   readonly #parser: RequestParser
-  #waiting = false
-  #ended = false
+  /** A request waits for its answer, or the client is throttled. */
+  #isHeld = false
+  /** The peer sends nothing more. */
+  #hasEnded = false
   #bytesBeforeLogin = 0
   #commandsBeforeLogin = 0
   /** Made when a rate is set. */
@@ -78,17 +81,17 @@ export class Connection {
     )
   }
 
-  /** Bytes from the peer, cut anywhere. They are not changed afterwards by anybody. */
+  /** Takes bytes from the peer, cut anywhere. They are never changed afterwards. */
   receive(chunk: Buffer): void {
     if (!this.#admits(chunk)) return
     this.#parser.feed(chunk)
-    if (!this.#waiting) this.#process()
+    if (!this.#isHeld) this.#process()
     if (!this.client.closed) this.#checkQueryBuffer()
   }
 
   /**
-   * Bytes from the peer, cut anywhere, that may be overwritten as soon as this returns. They are all that can be read from
-   * it now, so it is answered at once.
+   * Takes bytes from the peer, cut anywhere, that may be overwritten as soon as this returns. They are all that can be read
+   * from it now, so it is answered at once.
    */
   receiveLent(chunk: Buffer): void {
     if (!this.#admits(chunk)) return
@@ -96,15 +99,15 @@ export class Connection {
     flusher.hold()
     try {
       this.#parser.lend(chunk)
-      if (!this.#waiting) this.#process()
-      this.#parser.keep(this.#waiting)
+      if (!this.#isHeld) this.#process()
+      this.#parser.keep(this.#isHeld)
       if (!this.client.closed) this.#checkQueryBuffer()
     } finally {
       flusher.answer(this.client.lastInteractionMs)
     }
   }
 
-  /** Counts what came. @returns Whether it is to be looked at. */
+  /** Counts what came. @returns False if it is not to be parsed. */
   #admits(chunk: Buffer): boolean {
     const { client } = this
     if (client.closed) return false
@@ -124,10 +127,10 @@ export class Connection {
     return true
   }
 
-  /** The peer sends nothing more; what it sent is still answered. */
+  /** The peer sends nothing more. What it sent is still answered. */
   peerEnded(): void {
-    this.#ended = true
-    if (!this.#waiting) this.client.close(CLOSES.peerEnded)
+    this.#hasEnded = true
+    if (!this.#isHeld) this.client.close(CLOSES.peerEnded)
   }
 
   /** The connection is gone. */
@@ -145,7 +148,7 @@ export class Connection {
       try {
         found = parser.next()
       } catch (error) {
-        this.#fail(error)
+        this.#refuseBytes(error)
         return
       }
       if (!found) return
@@ -165,7 +168,7 @@ export class Connection {
     }
   }
 
-  /** Holds a WebSocket back that is faster than its rates; one that does not slow down is closed. */
+  /** Throttles a WebSocket that is faster than `ws-command-rate` or `ws-publish-rate`, and closes one that does not slow down. */
   #isThrottled(): boolean {
     const { client } = this
     const { clock, limits } = this.#host
@@ -205,17 +208,17 @@ export class Connection {
   }
 
   #hold(): void {
-    this.#waiting = true
+    this.#isHeld = true
     this.client.output.sink.pause()
   }
 
   #release(): void {
-    this.#waiting = false
+    this.#isHeld = false
     if (this.client.closed) return
     if (this.client.authenticated) this.#bytesBeforeLogin = this.#commandsBeforeLogin = 0
     this.#process()
-    if (this.#waiting || this.client.closed) return
-    if (this.#ended) this.client.close(CLOSES.peerEnded)
+    if (this.#isHeld || this.client.closed) return
+    if (this.#hasEnded) this.client.close(CLOSES.peerEnded)
     else this.client.output.sink.resume()
   }
 
@@ -236,7 +239,7 @@ export class Connection {
     client.close(client.isWebSocket ? CLOSES.backlogTooLarge : CLOSES.queryBuffer)
   }
 
-  /** A fault of ours: it costs the client that met it its connection, and nobody else theirs. */
+  /** Ends the connection after a command has thrown, which none may. No other connection is affected. */
   #failed(error: unknown): void {
     const { id, lastCommand: command } = this.client
     this.#host.log.error({ err: error, id, command }, 'a command failed')
@@ -244,7 +247,8 @@ export class Connection {
     this.client.output.terminate()
   }
 
-  #fail(error: unknown): void {
+  /** Answers bytes that are not RESP, and ends the connection. */
+  #refuseBytes(error: unknown): void {
     const { client } = this
     if (!(error instanceof ProtocolError)) throw error
     const { config, log } = this.#host

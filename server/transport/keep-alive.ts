@@ -1,14 +1,14 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { Settings } from '../config/settings.ts'
 
-/** What is kept alive. There may be very many: what is kept of each is kept in it. */
+/** A peer that is kept alive. There may be very many, so that its state is kept in it. */
 export interface Pingable {
   /** When it is looked at next, in monotonic milliseconds. */
   dueMs: number
-  /** When it was pinged and has to answer; 0 while nothing is due from it. */
+  /** When it was pinged and has to answer; 0 if no answer is due. */
   pingedMs: number
   ping(): void
-  /** It did not answer in time. */
+  /** Called if it did not answer in time. */
   dead(): void
   /** Monotonic milliseconds of the last byte or pong from it. */
   lastHeardMs(): number
@@ -18,8 +18,8 @@ export interface Pingable {
 const LOOK_MS = 1_000
 
 /**
- * Pings every peer at its interval, varied by 20 % either way so that they do not all come at once, and tells of those
- * that stay silent. Whatever comes from a peer is an answer. One timer serves all.
+ * Pings every peer each `ws-ping-interval`, varied by 20 % either way so that pings are spread, and reports those that stay
+ * silent for `ws-pong-timeout`. Whatever comes from a peer is an answer. One timer serves all.
  */
 export class KeepAlive {
   readonly #clock: Clock

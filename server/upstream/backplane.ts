@@ -1,4 +1,4 @@
-import type { Payload } from '../delivery/payload.ts'
+import type { Payload } from '../delivery/segment.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 
 /**

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { compileGlob } from '../../shared/glob.ts'
 import type { Client } from '../../server/client/client.ts'
 import type { Revocation } from '../../server/token/revoke/revocation.ts'
-import { payloadOf } from '../../server/delivery/payload.ts'
+import { payloadOf } from '../../server/delivery/segment.ts'
 import { command, TestCore, type TestClient } from '../support/test-core.ts'
 import { NOW, tokenFor } from '../support/tokens.ts'
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { OutputQueue } from '../../server/delivery/output-queue.ts'
-import { payloadOf } from '../../server/delivery/payload.ts'
+import { payloadOf, Segment } from '../../server/delivery/segment.ts'
 import { messagePrefix, type MessageKind } from '../../server/resp/push.ts'
-import { Segment } from '../../server/delivery/segment.ts'
 import { newOutput } from '../support/new-output.ts'
 
 const READER = newOutput()

@@ -1,5 +1,4 @@
-import type { Client } from '../../client/client.ts'
-import type { Tracking } from '../../client/tracking.ts'
+import type { Client, Tracking } from '../../client/client.ts'
 import type { Request } from '../../resp/request.ts'
 import type { CommandContext, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'

@@ -1,5 +1,5 @@
 import { compileGlob } from '../../../shared/glob.ts'
-import type { Payload } from '../../delivery/payload.ts'
+import type { Payload } from '../../delivery/segment.ts'
 import type { PublishSpace } from '../../pubsub/registry.ts'
 import type { Request } from '../../resp/request.ts'
 import { subcommandArity } from '../error-texts.ts'

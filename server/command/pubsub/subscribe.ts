@@ -1,6 +1,6 @@
 import { authorize, denialText } from '../../acl/authorize.ts'
 import type { Client } from '../../client/client.ts'
-import type { Space } from '../../pubsub/subscriptions.ts'
+import type { Space } from '../../pubsub/subscriber.ts'
 import type { Request } from '../../resp/request.ts'
 import type { CommandContext } from '../context.ts'
 import { inSlices } from '../slices.ts'

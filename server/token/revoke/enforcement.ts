@@ -6,7 +6,7 @@ import {
   type Subscription,
 } from '../../client/lost-subscriptions.ts'
 import { issuersOf } from '../../config/issuers.ts'
-import type { Space } from '../../pubsub/subscriptions.ts'
+import type { Space } from '../../pubsub/subscriber.ts'
 import { encodePush, type MessageKind } from '../../resp/push.ts'
 import { tokenPushes } from '../session/pushes.ts'
 import type { TokenSessionParts } from '../session/sessions.ts'

@@ -7,7 +7,7 @@ import {
   ruleOfOwner,
   ruleOfSession,
 } from '../../../server/client/lost-subscriptions.ts'
-import type { Space } from '../../../server/pubsub/subscriptions.ts'
+import type { Space } from '../../../server/pubsub/subscriber.ts'
 import { TestCore } from '../../support/test-core.ts'
 import { CATALOG, userOf } from '../../support/tokens.ts'
 

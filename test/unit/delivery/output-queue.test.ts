@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { OutputQueue } from '../../../server/delivery/output-queue.ts'
-import type { Write } from '../../../server/delivery/segment.ts'
-import { payloadOf } from '../../../server/delivery/payload.ts'
+import { payloadOf, Segment, type Write } from '../../../server/delivery/segment.ts'
 import { messagePrefix } from '../../../server/resp/push.ts'
-import { Segment } from '../../../server/delivery/segment.ts'
 import { newOutput } from '../../support/new-output.ts'
 
 const ME = newOutput()

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { payloadOf } from '../../../server/delivery/payload.ts'
+import { payloadOf, Segment, type Slice } from '../../../server/delivery/segment.ts'
 import { messagePrefix } from '../../../server/resp/push.ts'
-import { Segment, type Slice } from '../../../server/delivery/segment.ts'
 
 const PREFIX = messagePrefix(3, 'message', 'ch')
 const PATTERN_PREFIX = messagePrefix(3, 'pmessage', 'c*')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
-import { payloadOf } from '../../../server/delivery/payload.ts'
+import { payloadOf } from '../../../server/delivery/segment.ts'
 import { TestCore, type TestClient } from '../../support/test-core.ts'
 
 /** Two subscribers of `c` on a server whose memory for messages is overwritten when it comes back. */

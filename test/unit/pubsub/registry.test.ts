@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ReplyWriter } from '../../../server/resp/reply-writer.ts'
-import { payloadOf } from '../../../server/delivery/payload.ts'
+import { payloadOf } from '../../../server/delivery/segment.ts'
 import { countSteps, TestCore, type TestClient } from '../../support/test-core.ts'
 
 /** The reply of a command that has none. */

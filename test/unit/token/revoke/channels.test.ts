@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { command } from '../../../support/test-core.ts'
 import { tokenFor } from '../../../support/tokens.ts'
-import { payloadOf } from '../../../../server/delivery/payload.ts'
+import { payloadOf } from '../../../../server/delivery/segment.ts'
 import { closeOf, login, message, NO_CHANNEL, pmessage, revocable, revokedPush } from './support.ts'
 
 const unsubscribed = (word: string, name: string, left: number): string =>

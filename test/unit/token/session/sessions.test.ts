@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Directives } from '../../../support/settings.ts'
 import { TestCore, type TestClient } from '../../../support/test-core.ts'
 import { payload, token, tokenFor } from '../../../support/tokens.ts'
-import { payloadOf } from '../../../../server/delivery/payload.ts'
+import { payloadOf } from '../../../../server/delivery/segment.ts'
 
 const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`
 const push = (...items: (string | number)[]): string =>

@@ -6,7 +6,7 @@ import {
   frameHeaderLength,
   MAX_FRAME_HEADER_BYTES,
   writeFrameHeader,
-} from '../../../server/resp/frame.ts'
+} from '../../../server/delivery/frame.ts'
 
 /** The parser of ws, which its type declarations leave out. */
 const { Receiver } = ws as unknown as {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RecentNames } from '../../../server/resp/recent-names.ts'
+import { RecentNames } from '../../../server/resp/request.ts'
 
 function nameOf(names: RecentNames, text: string): string {
   const bytes = Buffer.from(`<${text}>`, 'latin1')

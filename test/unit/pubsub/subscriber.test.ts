@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Subscriptions } from '../../../server/pubsub/subscriptions.ts'
+import { Subscriptions } from '../../../server/pubsub/subscriber.ts'
 
 describe("A subscriber's own view of its subscriptions", () => {
   test('keeps the three spaces apart', () => {
