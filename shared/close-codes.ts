@@ -7,10 +7,10 @@ import { utf8Length } from './bytes.ts'
  * - `new-token`: asks for a fresh token first; without a way to get one it stops.
  * - `stop`: reconnecting would end the same way.
  */
-export type CloseAction = 'reconnect' | 'new-token' | 'stop'
+type CloseAction = 'reconnect' | 'new-token' | 'stop'
 
 /** One reason why a WebSocket is closed. */
-export interface CloseCode {
+interface CloseCode {
   /** RFC 6455 section 7.4.2 leaves 4000–4999 to applications. */
   readonly code: number
   /** The first part of the close reason. */
@@ -80,7 +80,7 @@ export function classifyClose(code: number, name?: string): CloseCode {
 const MAX_REASON_BYTES = 123
 
 /** The parts of a close reason. */
-export interface CloseReason {
+interface CloseReason {
   readonly name: string
   /** The earliest time for another attempt, in milliseconds from the close; undefined where the server gave none. */
   readonly retryMs: number | undefined

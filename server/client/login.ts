@@ -25,7 +25,7 @@ export type Credentials =
   | { readonly kind: 'none'; readonly error: string }
 
 /** A refused login. */
-export interface LoginRefusal {
+interface LoginRefusal {
   /** The error line, without `-`. */
   readonly reply: string
   /** Closes a WebSocket that is not logged in, after the reply. */
@@ -74,16 +74,16 @@ const NO_PASSWORD_CONFIGURED =
   'Are you sure your configuration is correct?'
 
 /** Outcome of a verification. Nothing has changed yet, see {@link Login.settle}. */
-export type LoginVerdict = { readonly epoch: number } & (
+type LoginVerdict = { readonly epoch: number } & (
   | { readonly grant: CompiledGrant }
   | { readonly refusal: LoginRefusal }
 )
 
 /** End of a login by token: the error line, or the pushes for what the client lost by it, which precede the reply. */
-export type LoginOutcome = { readonly error: string } | { readonly pushes: readonly Buffer[] }
+type LoginOutcome = { readonly error: string } | { readonly pushes: readonly Buffer[] }
 
 /** The parts of the server that logins concern. */
-export interface LoginParts {
+interface LoginParts {
   readonly config: Config
   readonly clock: Clock
   readonly log: Logger

@@ -7,7 +7,7 @@ import type { Protocol } from '../resp/reply-writer.ts'
 import { Connection, type ConnectionHost } from './connection.ts'
 
 /** The parts of the core that new connections concern. */
-export interface ReceptionHost extends ConnectionHost {
+interface ReceptionHost extends ConnectionHost {
   readonly clients: ClientTable
   readonly flusher: Flusher
 }

@@ -16,7 +16,7 @@ export interface AuthenticatorParts extends GrantParts, IssuerParts {
 }
 
 /** Result of an authentication. */
-export type Authentication = { readonly ok: CompiledGrant } | { readonly refused: TokenRefusal }
+type Authentication = { readonly ok: CompiledGrant } | { readonly refused: TokenRefusal }
 
 /** Turns the text of a token into the grant of a session. */
 export class TokenAuthenticator {

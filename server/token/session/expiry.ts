@@ -1,34 +1,34 @@
 import type { Clock, Timer } from '../../clock.ts'
 
-/** Who is told about the end of a token. None of the calls may throw. */
+/** Receives the stages of the end of a token. None of the calls may throw. */
 export interface ExpiryListener {
-  /** The token is going to expire; comes once, at 60 to 85 % of the life it had left. */
+  /** The token is going to expire. Called once, at 60 to 85 % of the life that it had left. */
   expiring(remainingMs: number): void
   /** The token has expired; the session lives on for `graceMs`. */
   expired(graceMs: number): void
-  /** The grace is over. Nothing is told after this. */
+  /** The grace is over. This is the last call. */
   end(): void
 }
 
-/** A session in the wheel. */
+/** A session as its owner holds it. */
 export interface ExpiryEntry {
-  /** Takes the session out; may be called at any time, also from a listener and twice. */
+  /** Removes the session. May be called at any time, also by a listener, and twice. */
   remove(): void
 }
 
 /** The life of one token, in ms of the wall clock. */
-export interface TokenLife {
+interface TokenLife {
   readonly expiresAtMs: number
   readonly graceMs: number
 }
 
-/** How late a call may be, and how many slots the wheel has. */
+/** The latest that a call may come, and the number of slots. */
 const TICK_MS = 250
 const SLOTS = 4096
 
 type Stage = 'expiring' | 'expired' | 'end'
 
-/** A session as the wheel keeps it; there may be very many. */
+/** A session as the wheel holds it. */
 class Entry implements ExpiryEntry {
   readonly expiresAtMs: number
   readonly endsAtMs: number
@@ -53,11 +53,11 @@ class Entry implements ExpiryEntry {
 }
 
 /**
- * Tells sessions of the end of their tokens: one timer for all of them, none while there are none.
+ * Timing wheel for the ends of all tokens. It has one timer, and none while there are no sessions.
  *
- * A session waits in slot `tick of its due time mod slots`; one that is due in a later turn of the wheel stays there.
- * Each tick reads the wall clock, so that a clock that was set forwards makes tokens expire at once, and one that was
- * set backwards makes them last. Calls are never early and at most a quarter of a second late.
+ * A session waits in slot `tick of its due time mod slots`; if it is due in a later turn of the wheel it stays there. Each
+ * tick reads the wall clock, so a clock that is set forwards makes tokens expire at once, and one that is set backwards
+ * makes them last. Calls are never early, and at most a quarter of a second late.
  */
 export class ExpiryWheel {
   readonly #clock: Clock
@@ -90,12 +90,12 @@ export class ExpiryWheel {
     return entry
   }
 
-  /** Forgets all sessions and stops the timer. */
+  /** Removes all sessions and stops the timer. */
   stop(): void {
     for (const slot of this.#slots) for (const entry of slot) this.remove(entry)
   }
 
-  /** Takes a session out, see {@link ExpiryEntry.remove}. */
+  /** Removes a session, see {@link ExpiryEntry.remove}. */
   remove(entry: Entry): void {
     if (entry.stage === 'done') return
     entry.stage = 'done'
@@ -131,7 +131,7 @@ export class ExpiryWheel {
     for (const entry of due) this.#fire(entry, nowMs)
   }
 
-  /** Tells a session everything that is due by now, and puts it where it is due next. */
+  /** Makes all calls that are due, and places the session where it is due next. */
   #fire(entry: Entry, nowMs: number): void {
     this.#slots[entry.slot]?.delete(entry)
     const { expiresAtMs, endsAtMs, listener } = entry
@@ -153,7 +153,7 @@ export class ExpiryWheel {
     }
   }
 
-  /** After the clock went back, slots no longer follow from the due times: works them out again. */
+  /** Places all sessions again: the clock went back, so their slots no longer follow from their due times. */
   #replaceAll(): void {
     const entries = this.#slots.flatMap((slot) => [...slot])
     for (const slot of this.#slots) slot.clear()

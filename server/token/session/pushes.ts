@@ -1,11 +1,11 @@
 import { encodePush } from '../../resp/push.ts'
 import { toByteString } from '../text.ts'
 
-/** The name under which token pushes travel: their first element. */
+/** Kind of the token pushes: their first element. */
 const TOKEN = 'token'
 
 /**
- * What a token session is told of its token, as RESP3 pushes. Times are whole milliseconds.
+ * RESP3 pushes that tell a session about its token. Times are whole milliseconds.
  *
  * `accepted <user> <ms left>`, `expiring <ms left>`, `expired <grace ms>`, `revoked <channel or empty> <message>`.
  */

@@ -127,13 +127,13 @@ export class TokenSessions {
     return pushes
   }
 
-  /** Forgets that a client was logged in with a token. Its permissions stay until somebody sets others. */
+  /** Ends a session. The client keeps its permissions until another identity is set. */
   end(client: Client): void {
     if (!this.#forget(client) || client.closed) return
     this.#parts.registry.regroup(client, () => (client.overlay = undefined))
   }
 
-  /** @returns Whether it was a session. */
+  /** @returns False if it was no session. */
   #forget(client: Client): boolean {
     const session = this.#sessions.get(client)
     if (!session) return false
@@ -153,8 +153,8 @@ export class TokenSessions {
   }
 
   /**
-   * Brings sessions in line with issuers that were changed or taken away: those whose issuer or key is trusted no longer are
-   * cut, the others re-evaluated.
+   * Follows a change or the removal of issuers: cuts the sessions whose issuer or key is no longer trusted, and re-evaluates
+   * the others.
    *
    * @param concerns The sessions to look at.
    */
@@ -167,14 +167,14 @@ export class TokenSessions {
     }
   }
 
-  /** Cuts the sessions that keys admitted which are trusted no longer. */
+  /** Cuts the sessions of keys that are no longer trusted. */
   keysRemoved(keyIds: readonly string[]): void {
     for (const [client, { grant }] of [...this.#sessions]) {
       if (keyIds.includes(grant.keyId)) cut(client, CLOSES.keyRemoved)
     }
   }
 
-  /** Stops the clock of all sessions. */
+  /** Stops all timers and closes the files of revocations. */
   stop(): void {
     this.#wheel.stop()
     void this.revocations.close()
@@ -186,7 +186,7 @@ export class TokenSessions {
     for (const client of this.#index.find('role', role)) this.#reevaluate(client, false)
   }
 
-  /** Compiles a session's grant anew and ends what it lost. @param always Also where the grant is the same: ceilings may differ. */
+  /** Recompiles the grant of a session and ends what it lost. @param always Even if the grant is the same: ceilings may differ. */
   #reevaluate(client: Client, always: boolean): void {
     const session = this.#sessions.get(client)
     if (!session) return
@@ -196,7 +196,7 @@ export class TokenSessions {
     this.#judge(client, grant)
   }
 
-  /** Puts the rules of now in force for a session, and ends what it lost. */
+  /** Judges a session by its grant under the current ceilings, and ends what it lost. */
   #judge(client: Client, grant: CompiledGrant): void {
     const { authenticator, clients } = this.#parts
     clients.setIdentity(client, authenticator.grants.identityOf(grant))
@@ -216,7 +216,7 @@ export class TokenSessions {
     }
   }
 
-  /** The sessions that a stored user bounds: those of its own name, and those of the issuers whose ceiling it is. */
+  /** The sessions that a stored user bounds: those of its own name, and those of issuers whose ceiling it is. */
   #boundBy(name: string): readonly Client[] {
     const own = [...this.#parts.clients.ofUser(name)]
     if (!this.#parts.authenticator.issuers.isCeiling(name)) return own
