@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { RevocationTable } from '../../../../server/token/revoke/table.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { tokenFor } from '../../../support/tokens.ts'
 import { login, revocable } from './support.ts'
 
@@ -29,5 +31,35 @@ describe('A record in force', () => {
     await token('REVOKE KID k1')
     server.clock.advance(10 * 86_400_000)
     expect(server.tokens.revocations.size).toBe(1)
+  })
+})
+
+describe('The time until a new token can be good', () => {
+  const retryAfterMs = (beforeMs: number | undefined, nowMs: number, hard = false) => {
+    const table = new RevocationTable({ clock: new FakeClock(nowMs) })
+    const order = {
+      kind: 'sub',
+      target: '42',
+      issuer: undefined,
+      scope: undefined,
+      only: undefined,
+      beforeMs,
+      hard,
+      expiresAtMs: undefined,
+      reason: '',
+      message: '',
+    } as const
+    return table.retryAfterMs(table.add(order, 'admin', 0))
+  }
+
+  test('lies past BEFORE, in whole seconds', () => {
+    expect(retryAfterMs(10_000, 9_500)).toBe(1_500)
+    expect(retryAfterMs(10_999, 9_500)).toBe(1_500)
+    expect(retryAfterMs(10_000, 20_000)).toBe(0)
+  })
+
+  test('does not exist where waiting does not help', () => {
+    expect(retryAfterMs(undefined, 0)).toBeUndefined()
+    expect(retryAfterMs(5, 0, true)).toBeUndefined()
   })
 })
