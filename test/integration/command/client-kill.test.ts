@@ -10,7 +10,6 @@ import {
   opener,
   push,
   subscribe,
-  takeAccepted,
   takeLine,
 } from '../../support/opened.ts'
 
@@ -107,70 +106,13 @@ describe.each(['TCP', 'WebSocket'] as const)(
   },
 )
 
-describe('CLIENT KILL', () => {
-  /** A server with a backend, a subscriber and two browsers; and who of them is still there. */
-  async function population() {
-    const { server, admin, witness } = await start()
-    const backend = await loggedIn(server, 'TCP')
-    const one = await open.webSocket(server, {
-      token: await server.mint('1', { channels: ['*'] }, { jti: 'j1' }),
-    })
-    await takeAccepted(one, 'jwt:1')
-    const two = await open.webSocket(server, { token: await server.mint('2', { channels: ['*'] }) })
-    await takeAccepted(two, 'jwt:2')
-    await subscribe(two, 'w')
-    const clients: Record<string, RawClient> = { admin, witness, backend, one, two }
-    const ids: Record<string, string> = {}
-    for (const [name, client] of Object.entries(clients)) ids[name] = await idOf(client)
-    const left = (): string[] => {
-      return Object.keys(clients).filter((name) => server.core.clients.get(Number(ids[name])))
-    }
-    return { server, admin, clients, ids, left }
-  }
-
-  test.each([
-    [['USER', 'u'], 1, ['admin', 'witness', 'one', 'two']],
-    [['USER', 'jwt:1'], 1, ['admin', 'witness', 'backend', 'two']],
-    [['TYPE', 'pubsub'], 2, ['admin', 'backend', 'one']],
-    [['TYPE', 'normal'], 2, ['admin', 'witness', 'two']],
-    [['TYPE', 'normal', 'SKIPME', 'no'], 3, ['witness', 'two']],
-    [['TRANSPORT', 'websocket'], 2, ['admin', 'witness', 'backend']],
-    [['TRANSPORT', 'tcp'], 2, ['admin', 'one', 'two']],
-    [['JWT-SUB', '2'], 1, ['admin', 'witness', 'backend', 'one']],
-    [['JWT-JTI', 'j1'], 1, ['admin', 'witness', 'backend', 'two']],
-    [['JWT-ISS', 'https://issuer.test'], 2, ['admin', 'witness', 'backend']],
-    [['JWT-SUB', '1', 'TYPE', 'pubsub'], 0, ['admin', 'witness', 'backend', 'one', 'two']],
-    [['MAXAGE', '1000'], 0, ['admin', 'witness', 'backend', 'one', 'two']],
-    [['SKIPME', 'yes'], 4, ['admin']],
-  ])('%j kills %i', async (filters, killed, remaining) => {
-    const { admin, clients, left } = await population()
-    await assertReply(admin, ['CLIENT', 'KILL', ...filters], `:${killed}\r\n`)
-    expect(left()).toEqual(remaining)
-    for (const [name, client] of Object.entries(clients)) {
-      if (remaining.includes(name)) await assertPong(client)
-      else await client.closed
-    }
-  })
-
-  test('by ID, ADDR and LADDR, and in the old form by address', async () => {
-    const { server, admin, ids, left } = await population()
-    const addressOf = (name: string) => {
-      return server.core.clients.get(Number(ids[name]))?.origin.address ?? ''
-    }
-    await assertReply(admin, ['CLIENT', 'KILL', 'ID', ids['one'] ?? ''], ':1\r\n')
-    await assertReply(admin, ['CLIENT', 'KILL', 'ADDR', addressOf('two')], ':1\r\n')
-    await assertReply(admin, ['CLIENT', 'KILL', addressOf('backend')], '+OK\r\n')
-    expect(left()).toEqual(['admin', 'witness'])
-    await assertReply(admin, ['CLIENT', 'KILL', 'LADDR', `127.0.0.1:${server.port}`], ':1\r\n')
-    expect(left()).toEqual(['admin'])
-    await assertReply(admin, ['CLIENT', 'KILL', '127.0.0.1:1'], '-ERR No such client\r\n')
-  })
-
-  test('closes a WebSocket in good order', async () => {
-    const { admin, clients } = await population()
-    await assertReply(admin, ['CLIENT', 'KILL', 'JWT-SUB', '1'], ':1\r\n')
-    expect((await (clients['one'] as RawClient).closed).code).toBe(1000)
-  })
+test('CLIENT KILL closes a WebSocket with 1000, and nobody else', async () => {
+  const { server, admin, witness } = await start()
+  const killed = await open.session(server, '1', {})
+  const other = await open.session(server, '2', {})
+  await assertReply(admin, ['CLIENT', 'KILL', 'JWT-SUB', '1'], ':1\r\n')
+  expect((await killed.closed).code).toBe(1000)
+  for (const client of [admin, witness, other]) await assertPong(client)
 })
 
 describe('what waits for a client that is revoked while it does not read', () => {

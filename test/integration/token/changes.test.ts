@@ -11,7 +11,6 @@ import {
   receiversOf,
   subscribe,
   takeAccepted,
-  takeLine,
 } from '../../support/opened.ts'
 import { encodeCommand } from '../../support/resp-client.ts'
 
@@ -127,15 +126,6 @@ describe('editing a role', () => {
     await assertReply(client, ['SUBSCRIBE', 'more'], NO_CHANNEL)
   })
 
-  test('deleting it closes its subscribers', async () => {
-    const server = await serverWithRole('&news')
-    const client = await open.session(server, '1', { roles: ['member'] })
-    await subscribe(client, 'news')
-    await assertReply(await open.tcp(server), ['ACL', 'DELUSER', 'role:member'], ':1\r\n')
-    await assertReads(client, revoked('news'))
-    expect(await client.closed).toEqual(CHANGED)
-  })
-
   test('a message published behind the change in the same write is not delivered any more', async () => {
     const server = await serverWithRole('&news')
     const client = await open.session(server, '1', { roles: ['member'] })
@@ -164,30 +154,6 @@ describe('editing a role', () => {
   })
 })
 
-describe('ws-revocation unsubscribe', () => {
-  test('keeps the socket: an unsubscribe push for each loss, then the token push', async () => {
-    const server = await open.server({
-      directives: {
-        'ws-revocation': 'unsubscribe',
-        user: [DEFAULT_USER, [...MEMBER, '&news', '&other', '&p*']],
-      },
-    })
-    const client = await open.session(server, '1', { roles: ['member'] })
-    await subscribe(client, 'news', 1)
-    await subscribe(client, 'other', 2)
-    await assertReply(client, ['PSUBSCRIBE', 'p*'], push(3, 'psubscribe', 'p*', 3))
-    await change(server, 'SETUSER', 'role:member', 'resetchannels', '&other', '&p*')
-    await assertReads(client, push(3, 'unsubscribe', 'news', 2))
-    await assertReads(client, revoked('news'))
-    await change(server, 'SETUSER', 'role:member', 'resetchannels', '&other')
-    await assertReads(client, push(3, 'punsubscribe', 'p*', 1))
-    await assertReads(client, revoked('p*'))
-    expect(await receiversOf(open, server, 'other')).toBe(1)
-    await assertReads(client, push(3, 'message', 'other', 'm'))
-    await assertPong(client)
-  })
-})
-
 describe('a ceiling', () => {
   test('resetchannels on jwt:<sub> takes all channels of one subject, whatever its tokens say', async () => {
     const server = await open.server()
@@ -207,57 +173,6 @@ describe('a ceiling', () => {
     const again = await open.session(server, '42', { channels: ['*'] })
     await assertReply(again, ['SUBSCRIBE', 'news'], NO_CHANNEL)
     await assertReply(again, ['PUBLISH', 'news', 'm'], NO_CHANNEL)
-  })
-
-  test('bounds a live session at once, also one without subscriptions', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['news', 'other'] })
-    await change(server, 'SETUSER', 'jwt:42', 'resetchannels', '&other')
-    await assertReply(client, ['PUBLISH', 'news', 'm'], NO_CHANNEL)
-    await assertReply(client, ['PUBLISH', 'other', 'm'], ':0\r\n')
-  })
-
-  test('a wider rule of it does not cut narrower patterns', async () => {
-    const server = await open.server()
-    await change(server, 'SETUSER', 'jwt:42', 'resetchannels', '&room:*')
-    const client = await open.session(server, '42', { channels: ['room:7:*', 'news*'] })
-    await assertReply(client, ['PSUBSCRIBE', 'room:7:*'], push(3, 'psubscribe', 'room:7:*', 1))
-    await assertReply(client, ['PSUBSCRIBE', 'news*'], NO_CHANNEL)
-  })
-
-  test('deleting it first cuts the subject, then lets it be what its tokens say', async () => {
-    const server = await open.server()
-    await change(server, 'SETUSER', 'jwt:42', 'resetchannels')
-    const idle = await open.session(server, '42', { channels: ['news'] })
-    const other = await open.session(server, '43', { channels: ['news'] })
-    await assertReply(await open.tcp(server), ['ACL', 'DELUSER', 'jwt:42'], ':1\r\n')
-    expect((await idle.closed).reason).toBe('permissions-changed||the user was deleted')
-    await assertPong(other)
-    await subscribe(await open.session(server, '42', { channels: ['news'] }), 'news')
-  })
-
-  test('off refuses new logins and lets live sessions be', async () => {
-    const server = await open.server()
-    const live = await open.session(server, '42', { channels: ['news'] })
-    await subscribe(live, 'news')
-    await change(server, 'SETUSER', 'jwt:42', 'off')
-    await assertPong(live)
-    const backend = await open.tcp(server)
-    const token = await server.mint('42', { channels: ['news'] })
-    await assertReply(backend, ['AUTH', 'jwt', token], '-WRONGPASS invalid token\r\n')
-    const inBand = await open.webSocket(server)
-    await assertReply(inBand, ['AUTH', 'jwt', token], '-WRONGPASS invalid token\r\n')
-    expect(await inBand.closed).toEqual({ code: 4403, reason: 'forbidden||invalid token' })
-    await change(server, 'SETUSER', 'jwt:42', 'on')
-    await assertReply(backend, ['AUTH', 'jwt', token], '+OK\r\n')
-  })
-
-  test.each(['>secret', 'nopass'])('%s on it is an error', async (rule) => {
-    const server = await open.server()
-    const admin = await open.tcp(server)
-    admin.command('ACL', 'SETUSER', 'jwt:42', rule)
-    expect(await takeLine(admin)).toMatch(/^-ERR /)
-    await assertReply(admin, ['ACL', 'GETUSER', 'jwt:42'], '$-1\r\n')
   })
 })
 

@@ -74,33 +74,6 @@ describe.each(['TCP', 'WebSocket'] as const)('the end of a token, RESP3 over %s'
     await assertReply(await open.tcp(server), ['PUBLISH', 'a', 'm'], ':0\r\n')
   })
 
-  test('comes at exp with token-expiry-grace 0', async () => {
-    const { clock, server } = await start({ 'token-expiry-grace': '0' })
-    const client = await session(server, transport)
-    await subscribe(client)
-    clock.advance(99_900)
-    await client.takeUntil('\r\n')
-    await assertDelivers(server, client)
-    clock.advance(400)
-    await client.closed
-    await assertReply(await open.tcp(server), ['PUBLISH', 'a', 'm'], ':0\r\n')
-  })
-
-  test('is put off by a new token, and nothing is lost meanwhile', async () => {
-    const { clock, server } = await start()
-    const client = await session(server, transport)
-    await subscribe(client)
-    clock.advance(101_000)
-    await client.takeUntil(':25000\r\n')
-    await assertReply(client, ['AUTH', 'jwt', await mint(server)], '+OK\r\n')
-    if (transport === 'WebSocket') await takeAccepted(client, 'jwt:42')
-    clock.advance(50_000)
-    await assertPong(client)
-    await assertDelivers(server, client)
-    clock.advance(76_000)
-    await client.closed
-  })
-
   test('is not put off by a token that is refused', async () => {
     const { clock, server } = await start()
     const client = await session(server, transport)
@@ -121,20 +94,6 @@ describe.each(['TCP', 'WebSocket'] as const)('the end of a token, RESP3 over %s'
     clock.advance(500)
     await client.closed
     await assertReply(await open.tcp(server), ['PUBLISH', 'a', 'm'], ':0\r\n')
-  })
-})
-
-describe('over RESP2', () => {
-  test('a subscriber, who cannot AUTH any more, is closed without a line', async () => {
-    const { clock, server } = await start()
-    const client = await open.tcp(server)
-    await assertReply(client, ['AUTH', 'jwt', await mint(server)], '+OK\r\n')
-    await subscribe(client, 'a', 1, 2)
-    clock.advance(124_500)
-    await assertReply(client, ['PING'], '*2\r\n$4\r\npong\r\n$0\r\n\r\n')
-    clock.advance(1_000)
-    await client.closed
-    expect(client.takeAll()).toBe('')
   })
 })
 

@@ -229,35 +229,6 @@ describe('TOKEN WHY', () => {
 })
 
 describe('RESPCAST', () => {
-  test('PATTERNS counts the subscribers of each pattern', async () => {
-    const { server, admin } = await started()
-    for (const sub of ['1', '2']) {
-      const client = await open.session(server, sub, { subscribe: ['a*', 'b*'] })
-      await ask(client, 'PSUBSCRIBE', 'a*')
-      if (sub === '2') await ask(client, 'PSUBSCRIBE', 'b*')
-    }
-    expect({ ...((await ask(admin, 'RESPCAST', 'PATTERNS')) as PlainMap) }).toEqual({
-      'a*': 2,
-      'b*': 1,
-    })
-  })
-
-  test('SUBSCRIPTIONS shows what a client is subscribed to, and who made each', async () => {
-    const { server, admin } = await started()
-    const client = await open.session(server, '42', { channels: ['*'] })
-    await ask(client, 'SUBSCRIBE', 'a')
-    await ask(client, 'PSUBSCRIBE', 'b*')
-    await ask(client, 'SSUBSCRIBE', 'c')
-    const shown = (await ask(admin, 'RESPCAST', 'SUBSCRIPTIONS', await idOf(client))) as PlainMap
-    expect(JSON.parse(JSON.stringify(shown))).toEqual({
-      channels: { a: 'jwt:42' },
-      patterns: { 'b*': 'jwt:42' },
-      shardchannels: { c: 'jwt:42' },
-    })
-    expect(await ask(admin, 'RESPCAST', 'SUBSCRIPTIONS', '0')).toBe('-ERR No such client ID')
-    expect(await ask(admin, 'RESPCAST', 'SUBSCRIPTIONS', 'x')).toBe('-ERR Invalid client ID')
-  })
-
   test('AUDIT lists who revoked what, newest first, as many as asked for and no older ones', async () => {
     const { server, admin } = await started()
     expect(await ask(admin, 'RESPCAST', 'AUDIT')).toEqual([])

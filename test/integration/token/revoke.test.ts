@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { encodeCommand, type RawClient } from '../../support/resp-client.ts'
-import { slowIssuer } from '../../support/key-server.ts'
+import { startServer, type TestGateway } from '../../support/server.ts'
 import {
   assertPong,
   assertReads,
@@ -50,39 +49,35 @@ async function revoke(admin: RawClient, ...words: string[]): Promise<string> {
   return takeLine(admin)
 }
 
+async function ready(server: TestGateway): Promise<{ status: number; problems: string[] }> {
+  const response = await fetch(`http://127.0.0.1:${server.adminPort}/readyz`)
+  const { problems } = (await response.json()) as { problems: string[] }
+  return { status: response.status, problems }
+}
+
 describe('TOKEN REVOKE', () => {
-  test.each([[['JTI', 'j42']], [['SUB', '42']], [['GROUP', 'acme']], [['ROLE', 'member']]])(
-    '%j ends the sessions it names, refuses their token, and touches no other',
-    async (target) => {
-      const { server, token, browser, backend, other, admin } = await sessions()
-      for (const client of [browser, backend, other]) await subscribe(client, 'a')
-      expect(await revoke(admin, ...target, 'MESSAGE', 'bye')).toBe(':2')
-      await assertReads(browser, push(3, 'token', 'revoked', '', 'bye'))
-      const { code, reason } = await browser.closed
-      expect(code).toBe(4403)
-      expect(reason).toMatch(/^revoked\|\d*\|bye$/)
-      await backend.closed
-      expect(backend.takeAll()).toBe('')
-      expect(await receiversOf(open, server, 'a')).toBe(1)
-      await assertReads(other, push(3, 'message', 'a', 'm'))
-      await assertPong(other)
+  test('ends the sessions it names, refuses their token, and touches no other', async () => {
+    const { server, token, browser, backend, other, admin } = await sessions()
+    for (const client of [browser, backend, other]) await subscribe(client, 'a')
+    expect(await revoke(admin, 'SUB', '42', 'MESSAGE', 'bye')).toBe(':2')
+    await assertReads(browser, push(3, 'token', 'revoked', '', 'bye'))
+    const { code, reason } = await browser.closed
+    expect(code).toBe(4403)
+    expect(reason).toMatch(/^revoked\|\d*\|bye$/)
+    await backend.closed
+    expect(backend.takeAll()).toBe('')
+    expect(await receiversOf(open, server, 'a')).toBe(1)
+    await assertReads(other, push(3, 'message', 'a', 'm'))
+    await assertPong(other)
 
-      const overTcp = await open.tcp(server)
-      await assertReply(overTcp, ['AUTH', 'jwt', token], REVOKED)
-      await assertPong(overTcp)
-      const inBand = await open.webSocket(server)
-      await assertReply(inBand, ['AUTH', 'jwt', token], REVOKED)
-      expect((await inBand.closed).reason).toMatch(/^revoked\|/)
-      const atUpgrade = await open.webSocket(server, { token })
-      expect(await atUpgrade.closed).toMatchObject({ code: 4403 })
-    },
-  )
-
-  test('ALL ends every token session and no user', async () => {
-    const { browser, backend, other, admin } = await sessions()
-    expect(await revoke(admin, 'ALL')).toBe(':3')
-    for (const client of [browser, backend, other]) await client.closed
-    await assertPong(admin)
+    const overTcp = await open.tcp(server)
+    await assertReply(overTcp, ['AUTH', 'jwt', token], REVOKED)
+    await assertPong(overTcp)
+    const inBand = await open.webSocket(server)
+    await assertReply(inBand, ['AUTH', 'jwt', token], REVOKED)
+    expect((await inBand.closed).reason).toMatch(/^revoked\|/)
+    const atUpgrade = await open.webSocket(server, { token })
+    expect(await atUpgrade.closed).toMatchObject({ code: 4403 })
   })
 
   test('a message published behind it in the same write reaches no session it ended', async () => {
@@ -99,41 +94,6 @@ describe('TOKEN REVOKE', () => {
       await client.closed
       expect(client.takeAll()).not.toContain('late')
     }
-  })
-
-  test('a login that is under way does not slip through', async () => {
-    const issuer = await slowIssuer(open)
-    const clients = [await open.tcp(issuer.server, 3), await open.webSocket(issuer.server)]
-    for (const client of clients) {
-      client.command('AUTH', 'jwt', issuer.unknown('42', { channels: ['a'] }))
-      client.command('ACL', 'WHOAMI')
-    }
-    await issuer.asked()
-    expect(await revoke(await open.tcp(issuer.server), 'SUB', '42')).toBe(':0')
-    issuer.answer()
-    for (const client of clients) await assertReads(client, REVOKED)
-    await assertReads(clients[0] as RawClient, '$7\r\ndefault\r\n')
-    expect((await clients[1]?.closed)?.code).toBe(4403)
-    expect(issuer.server.core.tokens.size).toBe(0)
-  })
-
-  test('holds after a restart', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'respcast-'))
-    open.onEnd(() => rmSync(dir, { recursive: true, force: true }))
-    const first = await open.server({ directives: { dir } })
-    const token = await first.mint('42', { channels: ['a'] })
-    expect(await revoke(await open.tcp(first), 'SUB', '42')).toBe(':0')
-    await first.stop()
-    const second = await open.server({ directives: { dir } })
-    await assertReply(await open.tcp(second), ['AUTH', 'jwt', token], REVOKED)
-    const stranger = await second.mint('7', { channels: ['a'] })
-    await assertReply(await open.tcp(second), ['AUTH', 'jwt', stranger], '+OK\r\n')
-  })
-
-  test('DRYRUN changes nothing', async () => {
-    const { browser, backend, other, admin } = await sessions()
-    expect(await revoke(admin, 'SUB', '42', 'DRYRUN')).toBe('*4')
-    for (const client of [browser, backend, other]) await assertPong(client)
   })
 })
 
@@ -157,28 +117,69 @@ describe('TOKEN REVOKE CHANNEL', () => {
       await assertPong(client)
     }
   })
+})
 
-  test('touches no password user', async () => {
-    const { server, admin } = await sessions()
-    const user = await open.tcp(server, 3)
-    await subscribe(user, 'room:7')
-    expect(await revoke(admin, 'CHANNEL', 'room:*', 'TTL', '60')).toBe(':0')
-    expect(await receiversOf(open, server, 'room:7')).toBe(1)
-    await assertReads(user, push(3, 'message', 'room:7', 'm'))
+describe('a revocation', () => {
+  test('holds after a restart with the same dir, and the audit log says who did it', async () => {
+    const server = await open.server()
+    const admin = await open.tcp(server)
+    const words = ['TOKEN', 'REVOKE', 'GROUP', 'acme', 'REASON', 'left the company']
+    await assertReply(admin, words, ':0\r\n')
+    const token = await server.mint('42', { group: 'acme' })
+    const audit = readFileSync(join(server.dir, 'token-audit.log'), 'utf8')
+    expect(JSON.parse(audit)).toMatchObject({
+      action: 'revoke',
+      by: 'default',
+      kind: 'group',
+      target: 'acme',
+      reason: 'left the company',
+      hit: 0,
+      durable: true,
+    })
+    const directives = { 'token-log-file': join(server.dir, 'token.log') }
+    const copy = await open.server({ directives })
+    const client = await open.tcp(copy)
+    await assertReply(client, ['AUTH', 'jwt', token], REVOKED)
+    const stranger = await copy.mint('7', { group: 'other' })
+    await assertReply(client, ['AUTH', 'jwt', stranger], '+OK\r\n')
+  })
+})
+
+describe('a disk that fails', () => {
+  test('answers MISCONF, enforces all the same, is told by /readyz, and heals', async () => {
+    const server = await open.server()
+    const admin = await open.tcp(server)
+    expect(await ready(server)).toEqual({ status: 200, problems: [] })
+    rmSync(server.dir, { recursive: true })
+    const client = await open.session(server, '42', {})
+    await assertReply(
+      admin,
+      ['TOKEN', 'REVOKE', 'SUB', '42'],
+      '-MISCONF revocation is in force but not durable\r\n',
+    )
+    expect((await client.closed).code).toBe(4403)
+    expect(await ready(server)).toEqual({
+      status: 503,
+      problems: ['revocations are in force but not durable: token-log-file cannot be written'],
+    })
+    mkdirSync(server.dir)
+    await assertReply(admin, ['TOKEN', 'REVOKE', 'SUB', '43'], ':0\r\n')
+    expect((await ready(server)).status).toBe(200)
+    expect(readFileSync(join(server.dir, 'token.log'), 'latin1')).toMatch(
+      /"target":"42".*\n.*"target":"43"/,
+    )
   })
 
-  test('is lifted by UNREVOKE', async () => {
-    const { server, backend, admin } = await sessions()
-    await assertReply(backend, ['PSUBSCRIBE', 'room:*'], push(3, 'psubscribe', 'room:*', 1))
-    expect(await revoke(admin, 'CHANNEL', 'room:7', 'PERSIST')).toBe(':1')
-    await backend.takeUntil('\r\n')
-    expect(await receiversOf(open, server, 'room:7')).toBe(0)
-    admin.command('TOKEN', 'REVOCATIONS')
-    admin.command('ECHO', 'passed')
-    const id = /\$2\r\nid\r\n(?::|\$\d+\r\n)(\d+)\r\n/.exec(
-      await admin.takeUntil('$6\r\npassed\r\n'),
-    )?.[1]
-    await assertReply(admin, ['TOKEN', 'UNREVOKE', id ?? ''], '+OK\r\n')
-    expect(await receiversOf(open, server, 'room:7')).toBe(1)
+  test('keeps a server with an issuer from starting, and one without from nothing', async () => {
+    const directives = { 'token-log-file': '/nonexistent/token.log' }
+    await expect(startServer({ directives })).rejects.toMatchObject({ code: 'ERR_DATA_DIR' })
+    const server = await open.server({ directives, issuer: false })
+    const admin = await open.tcp(server)
+    await assertReply(
+      admin,
+      ['TOKEN', 'REVOKE', 'ALL'],
+      '-ERR No issuer of tokens is configured\r\n',
+    )
+    expect(existsSync('/nonexistent')).toBe(false)
   })
 })

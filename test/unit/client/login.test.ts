@@ -254,6 +254,7 @@ describe('AUTH with a token', () => {
     client.send('MULTI')
     const refused = '-ERR AUTH with a token is not allowed inside MULTI\r\n'
     expect(client.send('AUTH', 'jwt', tokenFor(GRANTS))).toBe(refused)
+    expect(client.send('AUTH', tokenFor(GRANTS))).toBe(refused)
     expect(client.send('HELLO', '3', 'AUTH', 'jwt', tokenFor(GRANTS))).toBe(refused)
     expect(client.send('EXEC')).toMatch(/^-EXECABORT/)
   })

@@ -53,6 +53,41 @@ describe('A token session', () => {
     expect(server.tokens.grantOf(client.client)?.sub).toBe('42')
   })
 
+  test.each([
+    'CONFIG GET *',
+    'CLIENT LIST',
+    'CLIENT KILL ID 1',
+    'CLIENT REPLY OFF',
+    'ACL LIST',
+    'ACL SETUSER x',
+    'PUBSUB CHANNELS',
+    'MONITOR',
+    'INFO',
+    'COMMAND',
+    'SHUTDOWN',
+    'TOKEN REVOKE ALL',
+    'RESPCAST AUDIT',
+  ])('may not run %s, whatever its token says', async (line) => {
+    const server = new TestCore()
+    server.setUser('role:all', 'off ~* &* +@all')
+    const client = server.connect({ transport: 'websocket' })
+    await client.sendAndWait('AUTH', 'jwt', tokenFor({ roles: ['all'], channels: ['*'] }))
+    expect(client.send(...line.split(' '))).toMatch(
+      /^-NOPERM User jwt:42 has no permissions to run the '/,
+    )
+    expect(client.send('PING')).toBe('+PONG\r\n')
+  })
+
+  test('may run what a client needs, and ask why something is refused', async () => {
+    const { client } = await session({ channels: ['a'] })
+    expect(client.send('ECHO', 'x')).toBe(bulk('x'))
+    expect(client.send('SELECT', '3')).toBe('+OK\r\n')
+    expect(client.send('CLIENT', 'SETNAME', 'me')).toBe('+OK\r\n')
+    expect(client.send('CLIENT', 'SETINFO', 'LIB-NAME', 'x')).toBe('+OK\r\n')
+    expect(client.send('TOKEN', 'WHY', 'subscribe', 'a')).toBe(bulk('ok'))
+    expect(client.send('TOKEN', 'WHY', 'subscribe', 'b')).toBe(bulk('channel'))
+  })
+
   test('ends with its connection', async () => {
     const { client, server } = await session({ roles: ['r'] })
     client.client.peerClosed()
