@@ -10,7 +10,7 @@ import { applyUserChanges } from './client/lost-subscriptions.ts'
 import type { Clock } from './clock.ts'
 import { clusterView, type ClusterView } from './command/cluster/view.ts'
 import { ALL_COMMANDS } from './command/commands.ts'
-import type { MemoryFacts, ProcessFacts, Services } from './command/context.ts'
+import type { Services } from './command/context.ts'
 import { Counters } from './command/counters.ts'
 import { LatencyMonitor } from './command/diagnostics/latency.ts'
 import { MonitorFeed } from './command/diagnostics/monitor.ts'
@@ -18,7 +18,11 @@ import { SlowLog } from './command/diagnostics/slowlog.ts'
 import { Dispatcher } from './command/dispatch.ts'
 import { Pause } from './command/client/pause.ts'
 import { LoadSampler } from './command/server/load-sampler.ts'
-import { processFacts } from './command/server/process-facts.ts'
+import {
+  processFacts,
+  type MemoryFacts,
+  type ProcessFacts,
+} from './command/server/process-facts.ts'
 import { CommandTable } from './command/table.ts'
 import { rewriteConfigFile } from './config/rewrite.ts'
 import type { Config } from './config/store.ts'

@@ -18,6 +18,7 @@ import type { ClusterView } from './cluster/view.ts'
 import type { Counters } from './counters.ts'
 import type { LatencyMonitor } from './diagnostics/latency.ts'
 import type { LoadSampler } from './server/load-sampler.ts'
+import type { ProcessFacts } from './server/process-facts.ts'
 import type { MonitorFeed } from './diagnostics/monitor.ts'
 import type { Pause } from './client/pause.ts'
 import type { SlowLog } from './diagnostics/slowlog.ts'
@@ -36,38 +37,7 @@ export interface CommandContext {
   readonly runQueued: (command: Command, request: Request) => void
 }
 
-/** One section of INFO: lines of `name:value`. */
-export interface InfoSection {
-  readonly name: string
-  readonly fields: readonly (readonly [name: string, value: string | number])[]
-}
-
-/** Facts about the process that INFO shows and no part of the core knows. */
-export interface ProcessFacts {
-  readonly runId: string
-  readonly startedMs: number
-  readonly version: string
-  /** The fields of INFO's sections about the process. */
-  server(): InfoSection['fields']
-  cpu(): InfoSection['fields']
-  memory(): MemoryFacts
-}
-
-/** Memory of the process, in bytes. */
-export interface MemoryFacts {
-  /** Allocated by the runtime. */
-  readonly used: number
-  /** The highest `used` so far. */
-  readonly peak: number
-  /** Resident set. */
-  readonly rss: number
-  /** In use when the server started. */
-  readonly startup: number
-  /** Of the machine. */
-  readonly system: number
-}
-
-/** Everything a command may need; parts are handed in by the composition root. */
+/** The parts of the core that commands use. */
 export interface Services {
   readonly clock: Clock
   readonly log: Logger

@@ -27,12 +27,12 @@ export interface ClusterView {
   addressFor(client: Client): NodeAddress
 }
 
-/** Between a node's port and its port on the cluster bus, where nothing else is said. */
+/** Default distance from the port of a node to its port on the cluster bus. */
 const BUS_PORT_OFFSET = 10_000
 
 const ID_BYTES = 20
 
-/** What stands for a host name that is preferred but not set. */
+/** Answered for a host name that is preferred but not set. */
 const NO_HOSTNAME = '?'
 
 /** The cluster of one node that `cluster-enabled yes` makes of this server; undefined without it. */
@@ -45,7 +45,7 @@ export function clusterView(settings: Settings): ClusterView | undefined {
   }
 }
 
-/** What is announced, else the address that the client itself has reached. */
+/** The announced address, or else the one that the client has reached. */
 function addressFor(settings: Settings, client: Client): NodeAddress {
   const { transport, localAddress } = client.origin
   const isTls = transport === 'tls'

@@ -26,7 +26,7 @@ interface SlowLogEntry {
   readonly clientName: string
 }
 
-/** Commands that took long, newest first (SLOWLOG). */
+/** The slow log: commands that took long, newest first. */
 export class SlowLog {
   readonly #settings: Settings
   /** Read for each command: microseconds, negative is off. */

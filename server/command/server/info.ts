@@ -1,14 +1,13 @@
 import type { Request } from '../../resp/request.ts'
 import { textsFrom } from '../arguments.ts'
-import type { CommandContext, InfoSection, Services } from '../context.ts'
+import type { CommandContext, Services } from '../context.ts'
 import type { CommandData } from '../spec.ts'
 import type { Command } from '../table.ts'
 import { memoryUse } from './memory.ts'
-
-type Fields = InfoSection['fields']
+import type { InfoFields } from './process-facts.ts'
 
 /** INFO clients. */
-function clientsSection(server: Services): Fields {
+function clientsSection(server: Services): InfoFields {
   const { clients, load, pause, registry } = server
   let tracking = 0
   for (const client of clients.all()) if (client.tracking) tracking++
@@ -30,7 +29,7 @@ function clientsSection(server: Services): Fields {
 }
 
 /** INFO memory. The runtime manages the memory; what only an allocator would know is 0. */
-function memorySection(server: Services): Fields {
+function memorySection(server: Services): InfoFields {
   const { used, peak, rss, startup, system, clientBytes, overhead, dataset } = memoryUse(server)
   const maxMemory = server.config.memory('maxmemory')
   return [
@@ -79,7 +78,7 @@ function memorySection(server: Services): Fields {
   ]
 }
 
-const SCRIPTS: Fields = [
+const SCRIPTS: InfoFields = [
   ['used_memory_lua', 0],
   ['used_memory_vm_eval', 0],
   ['used_memory_lua_human', '0B'],
@@ -96,7 +95,7 @@ const SCRIPTS: Fields = [
 ]
 
 /** INFO persistence: nothing is ever loaded or saved. */
-function persistenceSection({ facts }: Services): Fields {
+function persistenceSection({ facts }: Services): InfoFields {
   return [
     ['loading', 0],
     ['async_loading', 0],
@@ -150,13 +149,13 @@ function ratio(a: number, b: number): string {
 }
 
 /** INFO threads: one thread does all. */
-function threadsSection({ clients, counters, load }: Services): Fields {
+function threadsSection({ clients, counters, load }: Services): InfoFields {
   const { writes } = load.sent
   return [['io_thread_0', `clients=${clients.size},reads=${counters.reads},writes=${writes}`]]
 }
 
 /** INFO stats: the fields of Redis, then those of this server alone. */
-function statsSection({ aclLog, counters, load, registry, table }: Services): Fields {
+function statsSection({ aclLog, counters, load, registry, table }: Services): InfoFields {
   const { denied } = aclLog
   const { bytes, writes } = load.sent
   let commandMicroseconds = 0
@@ -233,7 +232,7 @@ function statsSection({ aclLog, counters, load, registry, table }: Services): Fi
 }
 
 /** INFO replication: a master without replicas. */
-function replicationSection({ facts }: Services): Fields {
+function replicationSection({ facts }: Services): InfoFields {
   return [
     ['role', 'master'],
     ['connected_slaves', 0],
@@ -250,7 +249,7 @@ function replicationSection({ facts }: Services): Fields {
 }
 
 /** INFO commandstats: commands that were called or refused. */
-function commandStats({ table }: Services): Fields {
+function commandStats({ table }: Services): InfoFields {
   const fields: [string, string][] = []
   for (const { spec, calls, microseconds, rejectedCalls, failedCalls } of table.all()) {
     if (calls + rejectedCalls === 0) continue
@@ -265,12 +264,12 @@ function commandStats({ table }: Services): Fields {
 }
 
 /** INFO errorstats: error replies by code. */
-function errorStats({ counters }: Services): Fields {
+function errorStats({ counters }: Services): InfoFields {
   return [...counters.errors].map(([code, count]) => [`errorstat_${code}`, `count=${count}`])
 }
 
 /** INFO latencystats: percentiles of the histograms, while `latency-tracking` is on. */
-function latencyStats({ config, latency, table }: Services): Fields {
+function latencyStats({ config, latency, table }: Services): InfoFields {
   const percentiles = config.list('latency-tracking-info-percentiles')
   const fields: [string, string][] = []
   if (!latency.settings.tracking) return fields
@@ -303,7 +302,7 @@ interface SectionSpec {
   readonly name: string
   /** Shown only when asked for, or for `all` or `everything`. */
   readonly isOnDemand?: boolean
-  readonly build: (server: Services) => InfoSection['fields']
+  readonly build: (server: Services) => InfoFields
 }
 
 /** The sections in the order of Redis 8.0. */
@@ -337,11 +336,11 @@ export function infoText(server: Services, wanted: readonly string[]): string {
     ({ name, isOnDemand = false }) =>
       everything || (usual && !isOnDemand) || wanted.includes(name.toLowerCase()),
   )
-    .map(({ name, build }) => sectionText({ name, fields: build(server) }))
+    .map(({ name, build }) => sectionText(name, build(server)))
     .join('\r\n')
 }
 
-function sectionText({ name, fields }: InfoSection): string {
+function sectionText(name: string, fields: InfoFields): string {
   return `# ${name}\r\n${fields.map(([field, value]) => `${field}:${value}\r\n`).join('')}`
 }
 

@@ -2,10 +2,11 @@ import { clientMemory } from '../../client/memory.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
-import type { CommandContext, MemoryFacts, Services } from '../context.ts'
+import type { CommandContext, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
 import { writeField } from '../replies.ts'
 import type { CommandData } from '../spec.ts'
+import type { MemoryFacts } from './process-facts.ts'
 
 /** Memory of the process and what it is used for, in bytes. */
 interface MemoryUse extends MemoryFacts {

@@ -1,16 +1,42 @@
 import { randomBytes } from 'node:crypto'
 import { totalmem, type as osType, release } from 'node:os'
 import type { Clock } from '../../clock.ts'
-import type { InfoSection, MemoryFacts, ProcessFacts } from '../context.ts'
 import type { Config } from '../../config/store.ts'
 import { REDIS_VERSION, RESPCAST_VERSION } from '../../version.ts'
 
-type Fields = InfoSection['fields']
-
-/** Bits of Redis' clock for the age of keys: seconds that wrap around. */
-const LRU_CLOCK_MASK = 0xff_ff_ff
+/** Lines `name:value` of one section of INFO. */
+export type InfoFields = readonly (readonly [name: string, value: string | number])[]
 
 /** Facts about the process for INFO, HELLO and MEMORY. */
+export interface ProcessFacts {
+  readonly runId: string
+  readonly startedMs: number
+  readonly version: string
+  /** INFO server. */
+  server(): InfoFields
+  /** INFO cpu. */
+  cpu(): InfoFields
+  memory(): MemoryFacts
+}
+
+/** Memory of the process, in bytes. */
+export interface MemoryFacts {
+  /** Allocated by the runtime. */
+  readonly used: number
+  /** The highest `used` so far. */
+  readonly peak: number
+  /** Resident set. */
+  readonly rss: number
+  /** In use when the server started. */
+  readonly startup: number
+  /** Of the machine. */
+  readonly system: number
+}
+
+/** Mask of Redis' clock for the age of keys: seconds that wrap around. */
+const LRU_CLOCK_MASK = 0xff_ff_ff
+
+/** Gathers the facts. @param memory Measures the memory. */
 export function processFacts(
   config: Config,
   clock: Clock,
@@ -28,7 +54,7 @@ export function processFacts(
   }
 }
 
-function server(config: Config, clock: Clock, startedMs: number, runId: string): Fields {
+function server(config: Config, clock: Clock, startedMs: number, runId: string): InfoFields {
   const nowMs = clock.wallMs()
   const uptime = Math.max(0, Math.floor((nowMs - startedMs) / 1000))
   return [
@@ -61,7 +87,7 @@ function server(config: Config, clock: Clock, startedMs: number, runId: string):
   ]
 }
 
-/** One text for each kind of RESP listener that is open. */
+/** A text for each kind of RESP listener that is open. */
 function listeners(config: Config): string[] {
   const binds = config.list('bind').map((address) => `bind=${address}`)
   const found: string[] = []
@@ -76,7 +102,7 @@ function listeners(config: Config): string[] {
   return found
 }
 
-/** Measures the memory, and remembers the most that it ever saw: it is asked at each INFO, and by the sampler. */
+/** Makes a function that measures the memory and keeps the peak of all calls: INFO and the sampler call it. */
 function memoryMeter(): () => MemoryFacts {
   let peak = 0
   const usedNow = (): { used: number; rss: number } => {
@@ -89,8 +115,8 @@ function memoryMeter(): () => MemoryFacts {
   return () => ({ ...usedNow(), peak, startup, system: totalmem() })
 }
 
-/** Nearly all of it is the one thread that runs commands. */
-function cpu(): Fields {
+/** CPU time, nearly all of which is spent in the one thread that runs commands. */
+function cpu(): InfoFields {
   const { user, system } = process.cpuUsage()
   const inSystem = (system / 1e6).toFixed(6)
   const inUser = (user / 1e6).toFixed(6)

@@ -55,14 +55,14 @@ export function isAboutClient(request: Request): boolean {
   return request.count > 2 && request.text(2).toLowerCase() === 'client'
 }
 
-/** The command that stands in a request from a position on; undefined if there is none. Errors are written. */
+/** The command that a request contains from a position on; undefined if there is none. Writes the error of a wrong one. */
 function questionAt(
   { reply, server }: CommandContext,
   request: Request,
   at: number,
 ): Question | 'refused' | undefined {
   if (request.count <= at) return undefined
-  // What waits for the answer must not look into bytes that are gone.
+  // The bytes of the request are gone when the answer is computed.
   const inner = new InnerRequest(request, at).detach()
   const command = server.table.find(inner)
   if (command === undefined) {

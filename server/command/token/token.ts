@@ -80,7 +80,7 @@ function revocations({ reply, server }: CommandContext): void {
   for (const record of records) writeRecord(reply, record)
 }
 
-/** Writes the fields of every record, then those that only some have. */
+/** Writes the fields that every record has, then those that only some have. */
 function writeRecord(reply: ReplyWriter, record: Revocation): void {
   const { scope, only, message } = record
   const issuer = record.kind === 'issuer' ? issuerLabel(record.target) : record.issuer
@@ -112,7 +112,7 @@ const COMMON = {
   since: '0.1.0',
 } as const satisfies Partial<CommandData>
 
-/** Their answer waits for the disk, which EXEC cannot. */
+/** Commands whose answer waits for the disk, which EXEC cannot. */
 const ADMIN_WAITING = {
   ...COMMON,
   flags: [...COMMON.flags, 'no_multi'],
