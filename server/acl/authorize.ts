@@ -6,7 +6,7 @@ import { asciiLower } from './rules.ts'
 import type { ChannelRule, Selector, User } from './user.ts'
 
 /** The identity of a token session, for CLIENT LIST and the log. */
-export interface TokenIdentity {
+interface TokenIdentity {
   readonly sub: string
   readonly iss: string
   readonly jti: string | undefined

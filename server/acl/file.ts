@@ -83,7 +83,7 @@ const NOTHING_CHANGED =
   'WARNING: ACL errors detected, no change to the previously active ACL rules was performed'
 
 /**
- * Reads an ACL file: one `user <name> <rule>...` per line, parted by single blanks, without comments. Every user
+ * Reads an ACL file: one `user <name> <rule>...` per line, separated by single spaces, without comments. Every user
  * starts from nothing, `default` included.
  *
  * @param text The file's bytes as a byte string.
@@ -179,7 +179,7 @@ export function usersOfConfig(
 }
 
 /**
- * Applies the rules of one line of the file and goes on behind errors: names of unknown commands are told one by
+ * Applies the rules of one line of the file and goes on after errors: names of unknown commands are reported one by
  * one; of other errors only the first is, and without the rule, which may be a password.
  */
 function applyLine(draft: UserDraft, rules: readonly string[], place: string): string {

@@ -13,7 +13,7 @@ export function mayLoseSubscriptions(before: User, after: User): boolean {
 }
 
 /** Reports whether a user's channel rules cover a channel, or a pattern, that a client is subscribed to. */
-export type Coverage = (name: string, isPattern: boolean) => boolean
+type Coverage = (name: string, isPattern: boolean) => boolean
 
 /**
  * Redis' rule for the subscriptions of a user that was changed. The channel rules of all selectors count together: a

@@ -50,7 +50,7 @@ export const RULE_ERRORS = {
 export const BAD_USER_NAME = "Usernames can't contain spaces or null characters"
 
 /** A rule that was refused. */
-export interface RuleError {
+interface RuleError {
   /** One of {@link RULE_ERRORS}, a role validator's text, or that a parenthesis is unmatched. */
   readonly error: string
   /** The rule at fault; for a rule inside a selector the whole parenthesised text. */
@@ -67,7 +67,7 @@ export function setUserErrorText({ error, rule, unmatched }: RuleError): string 
     : `Error in ACL SETUSER modifier '${shown}': ${error}`
 }
 
-/** A byte string as Redis puts it in a one-line error: up to the first NUL, line ends as blanks. */
+/** A byte string as Redis puts it in a one-line error: up to the first NUL, with spaces for line ends. */
 export function printable(text: string): string {
   const end = text.indexOf('\0')
   return (end < 0 ? text : text.slice(0, end)).replace(/[\r\n]/g, ' ')

@@ -16,12 +16,12 @@ export interface Subscription {
 }
 
 /** A subscription that a client may not hold any more, and the reason. */
-export interface DeniedSubscription extends Subscription {
+interface DeniedSubscription extends Subscription {
   readonly denial: Denial
 }
 
 /** A rule by which subscriptions are judged; the owner is the user who made the subscription. */
-export type SubscriptionRule = (space: Space, name: string, owner: string) => Denial | undefined
+type SubscriptionRule = (space: Space, name: string, owner: string) => Denial | undefined
 
 /** The command that makes a subscription, by space. */
 const COMMANDS = { channel: 'subscribe', pattern: 'psubscribe', shard: 'ssubscribe' } as const
@@ -60,7 +60,7 @@ export function ruleOfSession(
  *
  * @param after The changed user; undefined if it was deleted.
  */
-export function ruleOfOwner(user: string, after: User | undefined): SubscriptionRule {
+function ruleOfOwner(user: string, after: User | undefined): SubscriptionRule {
   const covers = after ? coverageOf(after) : () => false
   return (space, name, owner) => {
     if (owner !== user || covers(name, space === 'pattern')) return undefined

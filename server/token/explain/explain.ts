@@ -71,7 +71,7 @@ const UNEXPLAINED: Explanation = {
 }
 
 /** The answer of TOKEN WHY: `ok`, or the reason that comes first in the order of precedence. */
-export type Verdict = 'deny' | 'ceiling' | 'channel' | 'command' | 'ok'
+type Verdict = 'deny' | 'ceiling' | 'channel' | 'command' | 'ok'
 
 /** The answer of TOKEN WHY for a decision of {@link authorize}. */
 export function verdictOf(denial: Denial | undefined): Verdict {
@@ -169,7 +169,7 @@ function revocationOf(revocation: Revocation | undefined): Partial<Explanation> 
 }
 
 /** The revocations in force, as far as an explanation needs them. */
-export interface RevocationView {
+interface RevocationView {
   /** The revocation that refuses a token as a whole. */
   refusing(grant: CompiledGrant): Revocation | undefined
   /** Finds the revocation that takes a channel (byte string) away from a token. */
@@ -177,7 +177,7 @@ export interface RevocationView {
 }
 
 /** The parts of a {@link TokenExplainer}. */
-export interface ExplainerParts {
+interface ExplainerParts {
   readonly authenticator: TokenAuthenticator
   readonly findUser: (userName: string) => User | undefined
   /** The grant of a live token session. */

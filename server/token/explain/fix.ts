@@ -80,8 +80,8 @@ export function fixForCeiling(ceiling: User, { entry, request }: Question): stri
 }
 
 /** The fix where the token itself denies a channel. */
-export function fixForDeny(pattern: string | undefined): string {
-  return `a token without ${JSON.stringify(pattern ?? '')} in deny`
+export function fixForDeny(pattern: string): string {
+  return `a token without ${JSON.stringify(pattern)} in deny`
 }
 
 /** The fix for the first role that a token names and that gives it nothing; undefined if there is none. */

@@ -4,7 +4,6 @@ import type { Client } from '../../../server/client/client.ts'
 import {
   applyUserChanges,
   lostSubscriptions,
-  ruleOfOwner,
   ruleOfSession,
 } from '../../../server/client/lost-subscriptions.ts'
 import type { Space } from '../../../server/pubsub/subscriber.ts'
@@ -181,9 +180,6 @@ describe('A client that logged in by password', () => {
     const { client } = changed('on &a', 'on &a (&b)', somebody)
     expect(client.closed).toBe(false)
     expect(client.identity.user.name).toBe('v')
-    expect(lostSubscriptions(client, ruleOfOwner('u', userOf('u', '&b')))).toEqual([
-      { space: 'channel', name: 'a', denial: { by: 'user', reason: 'channel', object: 'a' } },
-    ])
   })
 
   test('is none that logged in with a token: its session is judged elsewhere', () => {
