@@ -6,7 +6,6 @@ import { ALL_COMMANDS } from '../../server/command/commands.ts'
 import { CommandTable } from '../../server/command/table.ts'
 import { TokenAuthenticator } from '../../server/token/session/authenticator.ts'
 import type { AuthenticatorParts } from '../../server/token/session/authenticator.ts'
-import { ISSUER_DEFAULTS } from '../../server/token/verify/issuer.ts'
 import type { Issuer } from '../../server/token/verify/issuer.ts'
 import { compileGlob } from '../../shared/glob.ts'
 import type { Fetch } from '../../server/token/verify/key-fetch.ts'
@@ -31,7 +30,13 @@ export type IssuerChanges = Partial<Omit<Issuer, 'roles'>> & {
 
 export function testIssuer({ roles, ...changes }: IssuerChanges = {}): Issuer {
   return {
-    ...ISSUER_DEFAULTS,
+    alias: undefined,
+    algorithms: [],
+    claim: 'respcast',
+    format: { kind: 'respcast' },
+    ceiling: '',
+    leewaySeconds: 5,
+    maxLifetimeSeconds: 86_400,
     iss: ISS,
     audience: [AUD],
     keys: { kind: 'secret', secret: SECRET },

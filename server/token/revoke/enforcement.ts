@@ -34,7 +34,7 @@ interface RevocationOutcome {
 }
 
 /** A subscription that was taken away. */
-export interface LostSubscription extends Subscription {
+interface LostSubscription extends Subscription {
   /** Subscriptions that the client has left then: the count of the confirmation. */
   readonly left: number
 }

@@ -3,7 +3,7 @@ import type { Revocation, RevocationKind, RevocationOrder, RevocationScope } fro
 import { fromByteString } from '../text.ts'
 
 /** The settings of an issuer that decide how long its tokens may live. */
-export interface IssuerTerms {
+interface IssuerTerms {
   readonly alias: string | undefined
   readonly leewaySeconds: number
   readonly maxLifetimeSeconds: number

@@ -60,18 +60,6 @@ export interface Issuer {
   readonly maxLifetimeSeconds: number
 }
 
-/** The defaults of an issuer's settings. */
-export const ISSUER_DEFAULTS = {
-  alias: undefined,
-  algorithms: [],
-  claim: 'respcast',
-  format: { kind: 'respcast' },
-  roles: undefined,
-  ceiling: '',
-  leewaySeconds: 5,
-  maxLifetimeSeconds: 86_400,
-} as const
-
 /** The algorithms with which tokens of an issuer may be signed. */
 export function pinnedAlgorithms(issuer: Issuer): readonly string[] {
   return issuer.algorithms.length === 0 && hasSecret(issuer) ? ['HS256'] : issuer.algorithms
