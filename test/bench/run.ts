@@ -1,9 +1,9 @@
 /**
  * Compares this server with others: one server at a time on one core, the load on another, in turns, several rounds.
  *
- * `npm run bench [-- --rounds N --only TEXT --skip TEXT --against DIR --json FILE]`. Servers that are not installed are left
- * out. `--only` takes several texts, separated by `|`. With `--against` the only other server is the one built in that
- * directory: one commit against another. Quote ratios: they hold where absolute figures of a shared machine do not.
+ * `npm run bench [-- --rounds N --only TEXT --skip TEXT --against DIR --scale X --json FILE]`. Servers that are not installed
+ * are left out. `--only` takes several texts, separated by `|`. With `--against` the only other server is the one built in that
+ * directory: one commit against another. `--scale 0.2` sends a fifth of the messages, for many short rounds. Quote ratios: they hold where absolute figures of a shared machine do not.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -59,6 +59,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     skip: { type: 'string', default: '' },
     against: { type: 'string', default: '' },
+    scale: { type: 'string', default: '1' },
     json: { type: 'string', default: '' },
   },
 })
@@ -158,6 +159,14 @@ const WARM_UP = ['--subs', '50', '--pipeline', '64', '--messages', '60000']
 /** What is measured on a server that has just been started, since it is about memory. */
 const COLD: readonly Measure[] = ['memory', 'subscription memory']
 
+/** The arguments of the load, its number of messages scaled. */
+function loadOf({ load, messages }: Scenario, contender: Contender): readonly string[] {
+  const at = load.indexOf('--messages')
+  const count = messages?.[contender] ?? Number(load[at + 1])
+  if (at < 0 || count <= 1) return load
+  return [...load, '--messages', String(Math.ceil(count * Number(options.scale)))]
+}
+
 async function measure(
   binary: string,
   scenario: Scenario,
@@ -169,8 +178,7 @@ async function measure(
     for (const contender of contendersOf(scenario)) {
       if (!isAvailable(contender)) continue
       const server = await startFor(contender)
-      const messages = scenario.messages?.[contender]
-      const load = messages ? [...scenario.load, '--messages', String(messages)] : scenario.load
+      const load = loadOf(scenario, contender)
       try {
         if (!COLD.includes(scenario.measure)) {
           if (contender !== 'bare node') runLoad(binary, contender, server, WARM_UP, token)
