@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../support/oracle-random.ts'
 
-/** What random rules name: commands and categories that both servers know. */
+/** Commands and categories that both servers know, for random rules. */
 export interface RuleWords {
   /** `get`, `client`, `client|list` */
   readonly commands: readonly string[]

@@ -7,7 +7,7 @@ import { FLAG_DIFFERENCES, OWN_COMMANDS } from './rules-tables.ts'
 
 const oracle = await openOracle()
 
-/** What COMMAND INFO tells of one command, the unordered parts sorted. */
+/** The reply of COMMAND INFO for one command, its unordered parts sorted. */
 interface CommandInfo {
   readonly name: string
   readonly arity: ReplyValue

@@ -13,7 +13,7 @@ export interface Difference {
   readonly at: number
   readonly source: string
   readonly peer: string
-  /** What the oracle sent, after rules and normalisations, shown on one line. */
+  /** The oracle's answer after rules and normalisations, on one line. */
   readonly oracle: string
   readonly respcast: string
 }
@@ -109,7 +109,7 @@ export async function play(pair: Pair, { steps }: Transcript): Promise<Differenc
   }
 }
 
-/** What Respcast should send to a connection, given what the oracle sent: by the step's own deviation or by the rules. */
+/** Returns the answer that Respcast should send, given that of the oracle: by the step's own deviation or by the rules. */
 export function withDeviation(
   identity: OracleIdentity,
   { peer, deviation }: TranscriptStep,
@@ -122,7 +122,7 @@ export function withDeviation(
   return applyRules(identity, theirs)
 }
 
-/** What a step brought differently, after rules and normalisations. */
+/** Differences of a step, after rules and normalisations. */
 export function differences(
   identity: OracleIdentity,
   step: TranscriptStep,

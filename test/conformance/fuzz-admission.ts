@@ -1,14 +1,14 @@
 import type { OracleIdentity } from '../support/oracle.ts'
 import { ruleNamed } from './rules.ts'
 
-/** What the oracle's CLIENT LIST says of a connection. */
+/** A connection in the oracle's CLIENT LIST. */
 export interface ClientState {
   /** It has a subscription of any kind. */
   readonly subscribed: boolean
   readonly inMulti: boolean
 }
 
-/** What has been sent on a connection that CLIENT LIST does not show. */
+/** Bytes sent on a connection that CLIENT LIST does not show. */
 export interface ClientHistory {
   /** CLIENT REPLY was used, so answers may be switched off. */
   readonly mayBeSilent: boolean

@@ -21,7 +21,7 @@ const COMMANDS = [
   ['FOO', '$5', '+OK'],
   ['PUBLISH', 'a', 'b'],
 ]
-/** What a byte may become: nothing that ends a line, and no zero byte, for both are judged by rules. */
+/** Replacements of a byte: nothing that ends a line, and no zero byte, for both are judged by rules. */
 const OTHERS = '*$:+-0123456789 "\'\\aPZ>%_\x80\xff'.split('')
 
 /** Bytes to send on one connection, piece by piece; the same for a seed on every machine. */

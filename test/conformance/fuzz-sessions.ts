@@ -1,6 +1,6 @@
 import { SeededRandom } from '../support/oracle-random.ts'
 
-/** What one connection, or the administrator, sends in one write. */
+/** One write of a connection or of the administrator. */
 export interface FuzzStep {
   /** `A`, `B` or `C`; `admin` is the control connection and changes users. */
   readonly peer: string
@@ -123,7 +123,7 @@ function anyCommand(random: SeededRandom): readonly string[] {
   return ['PING']
 }
 
-/** Who a WebSocket logs in as, and with what: it never is the default user. */
+/** User and password of a WebSocket, which is never the default user. */
 export const BROWSER: readonly [string, string] = ['browser', 'pw']
 
 /** The users that every session starts with. */

@@ -1,10 +1,10 @@
-/** What a change of rules does to a subscriber of that user: redis-semantics' verified table and more of its kind. */
+/** Effects of a change of rules on a subscriber of that user, as verified with Redis and Valkey. */
 export interface KillCase {
   /** Channel rules of the user before. */
   readonly before: string
-  /** What the connection sends once it has logged in; nothing for ''. */
+  /** The command of the connection once it has logged in; '' is none. */
   readonly subscribed: string
-  /** What ACL SETUSER says then. */
+  /** The rules that ACL SETUSER sets then. */
   readonly change: string
   readonly result: 'alive' | 'dead'
 }

@@ -6,7 +6,7 @@ import { connectControl, connectPeer, Session } from '../support/oracle-session.
 import { startServer, type TestGateway } from '../support/server.ts'
 import { commandStep, splitWords } from '../support/transcript.ts'
 
-/** What the oracles that are at hand crash on, or do not do: redis-semantics' advice for it. */
+/** Cases in which the available oracles crash or differ, so that Respcast is tested alone. */
 describe('a user that takes channels from itself', () => {
   let server: TestGateway
   let session: Session
@@ -29,7 +29,7 @@ describe('a user that takes channels from itself', () => {
     return outcome.get('A') ?? ''
   }
 
-  test('by ACL SETUSER reads the answer and is closed, and nothing behind it runs', async () => {
+  test('by ACL SETUSER reads the answer and is closed, and nothing after it runs', async () => {
     await send('HELLO 3 AUTH u x')
     await send('SUBSCRIBE a')
     expect(await send('ACL SETUSER u resetchannels', 'PING')).toBe('+OK\r\n<EOF>')

@@ -67,7 +67,7 @@ export const SET_DIFFERENCES: ReadonlyMap<string, string> = new Map([
   ['repl-diskless-load', 'Valkey 8.1 and Redis 8 know one value more'],
 ])
 
-/** What CONFIG SET is given to compare the answer, and the value behind it. */
+/** Values for CONFIG SET, to compare the answer and the resulting value. */
 export const SET_TEXTS: readonly (readonly string[])[] = [
   ['timeout', '0'],
   ['timeout', '-1'],

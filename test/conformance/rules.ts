@@ -6,7 +6,7 @@ export interface Rule {
   /** Transcripts name it where they give Respcast's own bytes; docs/compatibility.md explains it under this name. */
   readonly name: string
   readonly reason: string
-  /** Whether this oracle differs. Where it does not, the answers have to be equal. */
+  /** Reports whether this oracle differs. If not, the answers must be equal. */
   readonly holds: (oracle: OracleIdentity) => boolean
   /** Makes of the oracle's answer the one of Respcast, wherever it occurs. */
   readonly rewrite?: (answer: string) => string
@@ -19,7 +19,7 @@ const isBefore =
   ({ server, version }: OracleIdentity): boolean =>
     compareVersions(version, server === 'valkey' ? valkey : redis) < 0
 
-/** What Respcast answers as its name and version in HELLO. */
+/** Respcast's name and version in HELLO. */
 const IDENTITY = `${bulk('server')}${bulk('redis')}${bulk('version')}${bulk('8.0.6')}`
 
 /** `sanitize-payload` out of rules and flags; the lengths around it are put right. */
@@ -85,7 +85,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'silent-failing-auth',
     reason:
-      'A failing AUTH behind another reply is not answered by Redis 7.2 to 8.0 and Valkey before 9.1.',
+      'A failing AUTH after another reply is not answered by Redis 7.2 to 8.0 and Valkey before 9.1.',
     holds: isBefore('9.1.0', '99'),
   },
   {
@@ -138,7 +138,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'whole-key-pattern',
     reason:
-      'The key pattern `*` beside others is shown as %RW~*, since ~* in front of others is refused when it is read.',
+      'The key pattern `*` beside others is shown as %RW~*, since ~* before others is refused when it is read.',
     holds: always,
   },
   {
@@ -162,7 +162,7 @@ export function ruleNamed(name: string): Rule {
   return rule
 }
 
-/** What Respcast should answer, given the answer of an oracle: all rewriting rules that hold for it. */
+/** Rewrites the answer of an oracle to that of Respcast, by all rules that hold for it. */
 export function applyRules(oracle: OracleIdentity, answer: string): string {
   let text = answer
   for (const rule of RULES) {

@@ -33,7 +33,7 @@ function block(language: string, part: string): string {
   return found
 }
 
-/** The words behind `redis-cli -p 6380`, line by line. */
+/** The words after `redis-cli -p 6380`, line by line. */
 function commands(text: string): string[][] {
   const lines = text.split('\n').filter((line) => line.startsWith('redis-cli -p 6380 '))
   return lines.map((line) => splitWords(line)?.slice(3) ?? [])

@@ -77,7 +77,7 @@ export class Endpoint {
   }
 }
 
-/** Whether an optional program or library may be missing: never on a build machine. */
+/** Reports whether an optional program or library may be missing: never on a build machine. */
 export function requireInCi(isThere: boolean, what: string): boolean {
   if (isThere) return true
   if (process.env['CI'] === 'true') throw new Error(`${what} is not installed`)

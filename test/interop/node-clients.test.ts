@@ -9,7 +9,7 @@ import { CLIENT_KINDS } from './node-clients.ts'
 
 const hasOpenssl = requireInCi(findProgram('openssl') !== undefined, 'openssl')
 
-/** What clients say when the handshake fails, each in its way. */
+/** Errors of the clients when the handshake fails. */
 const REFUSED = /certificate|closed|ECONNRESET|EPIPE/i
 
 let certificates: Certificates

@@ -4,7 +4,7 @@ import { Redis as IORedis } from 'ioredis'
 import { Redis as IOValkey } from 'iovalkey'
 import type { Endpoint, Way } from './endpoint.ts'
 
-/** What the tests do with any of the clients. */
+/** The operations that the tests perform with any of the clients. */
 export interface NodeClient {
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   publish(channel: string, message: string): Promise<number>

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 /** A program that was started. */
 export interface Running {
   readonly child: ChildProcess
-  /** What it has written so far, to either stream, as a byte string. */
+  /** Output so far, of both streams, as a byte string. */
   output(): string
   /** Its exit code once it has ended; null after a signal. */
   readonly ended: Promise<number | null>

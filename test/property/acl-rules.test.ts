@@ -66,7 +66,7 @@ const user = fc
     return table.get(name) as User
   })
 
-/** What a selector grants, without what is derived; `~*` in the list of keys is printed as all keys. */
+/** The grants of a selector without what is derived; `~*` in the list of keys is printed as all keys. */
 function meaning(selector: Selector): object {
   const { allowed, firstArguments, keys, channels, ...rest } = selector
   const bits = catalog.all.map(({ id }) => ((allowed[id >>> 5] ?? 0) >>> (id & 31)) & 1).join('')

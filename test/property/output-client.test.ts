@@ -75,7 +75,7 @@ class Bench {
     expect(sink.wasTamperedWith).toBe(false)
   }
 
-  /** How much of the frames was written, and whether every write is a run of whole frames. */
+  /** Returns how much of the frames was written, and whether every write is a run of whole frames. */
   #written(): { written: number; whole: boolean } {
     const { sink } = this.subject
     const writes = sink.framed ? sink.writes.flatMap(unframe) : sink.writes

@@ -140,7 +140,7 @@ class Bench {
     this.clients[i]?.write(Buffer.from(encode(args), 'latin1'))
   }
 
-  /** What a client was written must be whole frames of what the model says; all of it, unless its socket is full. */
+  /** Checks that a client was written whole frames of the model's output; all of it, unless its socket is full. */
   check(): void {
     this.server.turn.end()
     for (const [i, { client, sink }] of this.clients.entries()) {

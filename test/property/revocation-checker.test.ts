@@ -180,7 +180,7 @@ const BROKEN: readonly Breakage[] = [
     () => replace(RevocationTable.prototype, 'refusing', () => () => undefined),
   ],
   [
-    'a token that was revoked behind its verification logs in',
+    'a token that was revoked after its verification logs in',
     () => {
       let verifying = 0
       const ends = [

@@ -1,4 +1,4 @@
-/** What HELLO answers to the client of an id, in a protocol. */
+/** The reply of HELLO to a client with this id, in a protocol. */
 export function helloReply(protocol: 2 | 3, id: number): string {
   return (
     `${protocol === 2 ? '*14' : '%7'}\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n8.0.6\r\n` +

@@ -7,7 +7,7 @@ import type { Opener } from './opened.ts'
 import { eventually } from './opened.ts'
 
 /**
- * An issuer whose keys stand behind a URL that answers only when a test wants it to. A token of a key that the server does
+ * An issuer whose keys are at a URL that answers only when a test wants it to. A token of a key that the server does
  * not know yet is being verified for as long as the answer is held back.
  */
 export interface SlowIssuer {

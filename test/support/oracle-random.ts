@@ -14,7 +14,7 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % end
   }
 
-  /** Whether a thing of this chance, in percent, happens. */
+  /** Returns true with this chance, in percent. */
   chance(percent: number): boolean {
     return this.below(100) < percent
   }

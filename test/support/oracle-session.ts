@@ -5,18 +5,18 @@ import { encodeWords, type TranscriptStep } from './transcript.ts'
 export interface Peer {
   /** Bytes as a byte string or a Buffer. */
   send(bytes: string): void
-  /** What has come since the last look, as a byte string. */
+  /** Returns what has arrived since the last call, as a byte string. */
   takeAll(): string
   readonly isClosed: boolean
   destroy(): void
 }
 
-/** What one step brought: per connection its bytes, `<EOF>` behind the last ones of a connection that was closed. */
+/** Result of one step: the bytes of each connection, `<EOF>` after the last ones of a connection that was closed. */
 export type Outcome = ReadonlyMap<string, string>
 
 const EOF = '<EOF>'
 
-/** How many questions on the control connection are answered before a server counts as quiet. */
+/** Questions answered on the control connection before a server counts as quiet. */
 const ROUNDS = 3
 
 /** One more question for so many bytes: a server reads and writes large ones in several turns. */
@@ -123,7 +123,7 @@ export class Session {
     await this.#peer(name)
   }
 
-  /** Whether the server has closed this connection. */
+  /** True once the server has closed this connection. */
   isClosed(name: string): boolean {
     return this.#peers.get(name)?.isClosed ?? false
   }
@@ -150,7 +150,7 @@ export class Session {
     return peer
   }
 
-  /** What every connection has received since the last look. */
+  /** Returns what each connection has received since the last call. */
   collect(): Outcome {
     const outcome = new Map<string, string>()
     for (const [name, peer] of this.#peers) {

@@ -1,14 +1,14 @@
 import { ProtocolError } from '../../server/resp/protocol-error.ts'
 import { RequestParser, type RequestLimits } from '../../server/resp/request-parser.ts'
 
-/** What Redis allows a client over TCP. */
+/** The limits of Redis for a client over TCP. */
 export const TCP_LIMITS: RequestLimits = {
   maxBulkBytes: 536_870_912,
   maxArguments: 2_147_483_647,
   maxCommandBytes: Number.POSITIVE_INFINITY,
 }
 
-/** What came out of a parser: requests as byte strings, and how it ended. */
+/** Output of a parser: requests as byte strings, and its end. */
 export interface Parsed {
   readonly requests: string[][]
   readonly error: ProtocolError | undefined

@@ -11,7 +11,7 @@ export const ROOT = join(import.meta.dirname, '../..')
 /** The built program: it starts in a third of the time that the sources take. */
 const MAIN = join(ROOT, 'dist/server/main.js')
 
-/** How long a process may take to start, on a busy machine. */
+/** Longest start of a process, on a busy machine. */
 const PATIENCE_MS = 20_000
 
 /** The end of a command line. */

@@ -10,12 +10,12 @@ export interface UpgradeRequest {
   readonly early?: Buffer
 }
 
-/** What came of an upgrade request, and the socket under it. */
+/** The response to an upgrade request, and the socket under it. */
 export interface UpgradedSocket {
   readonly status: number
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>
-  /** Everything behind the response's header until now. */
+  /** Everything after the response's header until now. */
   readonly received: () => Buffer
   /** Settles with all that came once the server has closed. */
   readonly ended: Promise<Buffer>
@@ -74,7 +74,7 @@ export async function openUpgrade(
   }
 }
 
-/** What of a frame a test may want to have wrong. */
+/** Parts of a frame that a test may want to be wrong. */
 export interface FrameOptions {
   /** RFC 6455 section 5.2: 0 continuation, 1 text, 2 binary, 8 close, 9 ping, 10 pong. */
   readonly opcode?: number

@@ -17,7 +17,7 @@ export class RecordingSink implements Sink {
   pendingBytes = 0
   paused = false
   terminated = false
-  /** How the connection was ended, once for each call. */
+  /** Ends of the connection, one for each call. */
   readonly ends: (WebSocketClose | undefined)[] = []
   readonly #writes: Recorded[] = []
   #taken = 0
@@ -65,7 +65,7 @@ export class RecordingSink implements Sink {
     return Buffer.concat(this.writes)
   }
 
-  /** What was written since the last call, as a byte string. */
+  /** Returns the bytes written since the last call, as a byte string. */
   take(): string {
     const fresh = this.writes.slice(this.#taken)
     this.#taken += fresh.length
@@ -77,7 +77,7 @@ export class RecordingSink implements Sink {
     return unframe(Buffer.from(this.take(), 'latin1')).map((message) => message.toString('latin1'))
   }
 
-  /** Whether some buffer that the kernel has not taken holds other bytes now than when it was handed over. */
+  /** Reports whether a buffer that the kernel has not taken has changed since it was handed over. */
   get wasTamperedWith(): boolean {
     return this.#writes.some(({ buffers, copy }) => buffers && !Buffer.concat(buffers).equals(copy))
   }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { WebSocket } from 'ws'
 
-/** How long a test waits for bytes that should come. */
+/** Longest wait for bytes that should arrive. */
 const PATIENCE_MS = 15_000
 
 /**
@@ -20,7 +20,7 @@ export interface RawClient {
   takeUntil(tail: string): Promise<string>
   /** Takes as many bytes as `bytes` has, and fails where they are others. A string stands for latin1. */
   takeExactly(bytes: string | Buffer): Promise<void>
-  /** What is there now, taken. */
+  /** Takes what is there now. */
   takeAll(): string
   /** Stops and starts reading from the socket, so that the other side has to keep what it sends. */
   pause(): void
@@ -204,7 +204,7 @@ export async function connectRaw(port: number | string, host = '127.0.0.1'): Pro
   return rawClient(wire, inbox, closed)
 }
 
-/** How to open a WebSocket. */
+/** Options for opening a WebSocket. */
 export interface WebSocketOptions {
   /** Offered beside `resp3` as `bearer.<token>`. */
   readonly token?: string

@@ -8,7 +8,7 @@ import { folderWith } from './process.ts'
 
 /** The `iss` of the issuer `shop`. */
 export const SHOP = 'https://shop.test'
-/** What it signs with. */
+/** The secret that it signs with. */
 export const SHOP_SECRET = 'the-secret-of-the-shop-is-long-enough'
 /** The close of a session whose issuer or key is no longer trusted. */
 export const ISSUER_GONE = { code: 4403, reason: 'revoked||the issuer of the token was changed' }

@@ -56,7 +56,7 @@ export function encodePart(part: unknown): string {
   return Buffer.from(raw ? (part as string) : JSON.stringify(part)).toString('base64url')
 }
 
-/** How the bytes of a token are signed. */
+/** Signs the bytes of a token. */
 export type Signer = (input: string) => Buffer
 
 /** HMAC with a shared secret. */

@@ -3,7 +3,7 @@ export interface Piece {
   readonly kind: 'confirmation' | 'message' | 'list' | 'other'
   /** `*3\r\n` or the like; for `other` the whole piece. */
   readonly header: string
-  /** The values behind the header, each with its own header. */
+  /** The values after the header, each with its own header. */
   readonly values: readonly string[]
 }
 

@@ -9,9 +9,9 @@ export interface TranscriptStep {
   readonly commands: readonly (readonly string[])[]
   /** The line as written. */
   readonly source: string
-  /** What Redis answers to this connection, when the transcript says so: bytes, or a form in parentheses. */
+  /** Redis' answer to this connection, if the transcript has one: bytes, or a form in parentheses. */
   readonly redis: string | undefined
-  /** What Respcast answers instead, under the rule of this name. */
+  /** Respcast's answer instead, under the rule of this name. */
   readonly deviation: { readonly rule: string; readonly bytes: string } | undefined
 }
 
@@ -46,7 +46,7 @@ export function escapeBytes(bytes: string): string {
   })
 }
 
-/** Cuts a line into arguments: blanks part, `"..."` reads escapes, `'...'` is literal. */
+/** Splits a line into arguments: space-separated, `"..."` reads escapes, `'...'` is literal. */
 export function splitWords(line: string): string[] {
   const words: string[] = []
   for (const [raw] of line.matchAll(/(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+)+/g)) {

@@ -107,3 +107,12 @@ describe.each(PAGES)('%s', (path) => {
     expect(refused).toEqual([])
   })
 })
+
+test('docs/testing.md names tests that exist', () => {
+  const folders = 'unit|property|integration|conformance|interop|browser'
+  const named = read('docs/testing.md').matchAll(new RegExp(`\`((?:${folders})/[\\w/-]+)\``, 'g'))
+  const missing = [...named]
+    .map(([, name = '']) => join(ROOT, 'test', name))
+    .filter((path) => !existsSync(`${path}.test.ts`) && !existsSync(path))
+  expect(missing).toEqual([])
+})

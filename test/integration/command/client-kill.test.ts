@@ -15,7 +15,7 @@ import {
 
 const open = opener()
 
-/** The command and 999 messages behind it, in one write. */
+/** The command, then 999 messages, in one write. */
 function withFollowers(...first: string[]): Buffer {
   const publish = encodeCommand('PUBLISH', 'w', 'late')
   return Buffer.concat([encodeCommand(...first), ...Array<Buffer>(999).fill(publish)])
@@ -50,7 +50,7 @@ async function idOf(client: RawClient): Promise<string> {
 describe.each(['TCP', 'WebSocket'] as const)(
   'of 1000 commands in one write over %s',
   (transport) => {
-    test('none is executed behind a CLIENT KILL of the client itself', async () => {
+    test('none is executed after a CLIENT KILL of the client itself', async () => {
       const { server, witness } = await start()
       const client = await loggedIn(server, transport)
       client.send(withFollowers('CLIENT', 'KILL', 'ID', await idOf(client), 'SKIPME', 'no'))
@@ -60,7 +60,7 @@ describe.each(['TCP', 'WebSocket'] as const)(
       await assertPong(witness)
     })
 
-    test('none is executed behind the deletion of its own user', async () => {
+    test('none is executed after the deletion of its own user', async () => {
       const { server, witness } = await start()
       const client = await loggedIn(server, transport)
       client.send(withFollowers('ACL', 'DELUSER', 'u'))
@@ -70,7 +70,7 @@ describe.each(['TCP', 'WebSocket'] as const)(
       await assertPong(witness)
     })
 
-    test('none is executed behind a change that takes its own subscription', async () => {
+    test('none is executed after a change that takes its own subscription', async () => {
       const { server, witness } = await start()
       const client = await loggedIn(server, transport)
       await subscribe(client, 'a')
@@ -81,7 +81,7 @@ describe.each(['TCP', 'WebSocket'] as const)(
       await assertPong(witness)
     })
 
-    test('none is executed behind QUIT', async () => {
+    test('none is executed after QUIT', async () => {
       const { server, witness } = await start()
       const client = await loggedIn(server, transport)
       client.send(withFollowers('QUIT'))
@@ -90,7 +90,7 @@ describe.each(['TCP', 'WebSocket'] as const)(
       await assertPong(witness)
     })
 
-    test('replies of commands in front of the kill are sent', async () => {
+    test('replies of commands before the kill are sent', async () => {
       const { server } = await start()
       const client = await loggedIn(server, transport)
       const id = await idOf(client)
@@ -119,7 +119,7 @@ describe('what waits for a client that is revoked while it does not read', () =>
   const MESSAGE = Buffer.alloc(65_536, 'x')
 
   test.each(['TCP', 'WebSocket'] as const)(
-    'is dropped behind the write under way, %s',
+    'is dropped after the write under way, %s',
     async (transport) => {
       const server = await open.server({
         directives: {

@@ -25,7 +25,7 @@ describe.each(TRANSPORTS)(
   (transport) => {
     const protocol = protocolOf(transport)
 
-    test('are whole and in order; every subscription is confirmed once, in front of its first message', async () => {
+    test('are whole and in order; every subscription is confirmed once, before its first message', async () => {
       const server = await open.server({ directives: { 'ws-max-subscriptions': '200' } })
       const client = await open.client(server, transport)
       const publisher = await open.tcp(server)

@@ -113,7 +113,7 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
       assertMessagesAreWhole(publisher)
     })
 
-    test.each(SIZES)('gets the pushes behind the reply of EXEC: %i bytes', async (size) => {
+    test.each(SIZES)('gets the pushes after the reply of EXEC: %i bytes', async (size) => {
       const payload = payloadOf(size)
       const { publisher, others } = await publisherAndOthers(server, transport)
       await assertReply(publisher, ['MULTI'], '+OK\r\n')
@@ -153,7 +153,7 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
   })
 
   test.each(SIZES)(
-    'a RESP2 client that subscribes and publishes in MULTI gets the push behind the reply of EXEC: %i bytes',
+    'a RESP2 client that subscribes and publishes in MULTI gets the push after the reply of EXEC: %i bytes',
     async (size) => {
       const payload = payloadOf(size)
       const { publisher, others } = await publisherAndOthers(server, 'RESP2 over TCP')
@@ -199,7 +199,7 @@ describe('64 MiB with limits raised', () => {
 
   afterAll(() => server.stop())
 
-  test.each(RESP3_TRANSPORTS)('arrive in one piece behind the reply, %s', async (transport) => {
+  test.each(RESP3_TRANSPORTS)('arrive in one piece after the reply, %s', async (transport) => {
     const publisher = await open.client(server, transport)
     await subscribe(publisher, 'wt')
     publisher.command('PUBLISH', 'wt', payload)
@@ -208,7 +208,7 @@ describe('64 MiB with limits raised', () => {
     await assertPong(publisher)
   })
 
-  test('arrive in one piece behind the reply of EXEC, RESP2 over TCP', async () => {
+  test('arrive in one piece after the reply of EXEC, RESP2 over TCP', async () => {
     const publisher = await open.client(server, 'RESP2 over TCP')
     publisher.command('MULTI')
     publisher.command('SUBSCRIBE', 'wt')

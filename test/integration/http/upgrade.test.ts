@@ -103,7 +103,7 @@ describe('headers meant to hurt', () => {
       Object.fromEntries([...Array(2000).keys()].map((i) => [`X-Filler-${i}`, 'y'])),
     ],
     [
-      'a subprotocol list with 32,000 blanks',
+      'a subprotocol list with 32,000 spaces',
       { 'Sec-WebSocket-Protocol': `b${' '.repeat(32_000)}x` },
     ],
   ])('%s are refused at once', async (_name, headers) => {

@@ -126,7 +126,7 @@ describe('editing a role', () => {
     await assertReply(client, ['SUBSCRIBE', 'more'], NO_CHANNEL)
   })
 
-  test('a message published behind the change in the same write is not delivered any more', async () => {
+  test('a message published after the change in the same write is not delivered any more', async () => {
     const server = await serverWithRole('&news')
     const client = await open.session(server, '1', { roles: ['member'] })
     await subscribe(client, 'news')
@@ -195,7 +195,7 @@ describe('a user that takes its own channel away', () => {
     expect(text).not.toContain('PONG')
   })
 
-  test('gets nothing that it sent behind it executed', async () => {
+  test('has nothing executed that it sent afterwards', async () => {
     const server = await open.server()
     await change(server, 'SETUSER', 'u', 'on', '>p', '+@all', '&a', '&b')
     const witness = await open.tcp(server, 3)

@@ -54,7 +54,7 @@ async function writeUntilKilled(
   }
 }
 
-/** What a server that starts on the files of the dead one has. */
+/** Returns the state of a server that starts on the files of the dead one. */
 async function survivors(folder: string): Promise<{ revoked: Set<string>; roles: Set<string> }> {
   const server = await open.server({
     directives: {

@@ -35,7 +35,7 @@ describe('a login over WebSocket', () => {
 })
 
 describe('a token session in lists', () => {
-  test('shows its claims behind the fields of Redis, backslashes escaped', async () => {
+  test('shows its claims after the fields of Redis, backslashes escaped', async () => {
     const server = await open.server()
     const token = await server.mint('42', {}, { jti: 'a=b\\c' })
     const client = await open.webSocket(server, { token, origin: server.url })

@@ -80,7 +80,7 @@ describe('TOKEN REVOKE', () => {
     expect(await atUpgrade.closed).toMatchObject({ code: 4403 })
   })
 
-  test('a message published behind it in the same write reaches no session it ended', async () => {
+  test('a message published after it in the same write reaches no session it ended', async () => {
     const { browser, backend, admin } = await sessions()
     for (const client of [browser, backend]) await subscribe(client, 'a')
     admin.send(

@@ -28,7 +28,7 @@ async function connected(
 }
 
 describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s', (transport) => {
-  test('what is behind it waits and runs as the new user; others are answered meanwhile', async () => {
+  test('commands after it wait and run as the new user; others are answered meanwhile', async () => {
     const issuer = await slowIssuer(open)
     const other = await open.tcp(issuer.server)
     const client = await connected(issuer, transport)

@@ -36,7 +36,7 @@ describe('bytes that are not RESP', () => {
     await assertPong(other)
   })
 
-  test('commands in front of the fault are answered, those behind it are not executed', async () => {
+  test('commands before the fault are answered, those after it are not executed', async () => {
     const server = await open.server()
     const subscriber = await open.tcp(server, 3)
     await subscribe(subscriber, 'a')
@@ -110,7 +110,7 @@ describe('other protocols on the RESP port', () => {
     ['a Host header alone', 'Host: localhost\r\n'],
     ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n'],
     ['a TLS handshake without a line end', '\x16\x03\x01\x02\x00\x01'],
-  ])('%s closes the connection without a byte, and nothing behind it runs', async (_name, head) => {
+  ])('%s closes the connection without a byte, and nothing after it runs', async (_name, head) => {
     const server = await open.server()
     const subscriber = await open.tcp(server, 3)
     await subscribe(subscriber, 'a')

@@ -104,7 +104,7 @@ describe('many subscribers at once', () => {
 })
 
 describe('revocation against everything that is under way', () => {
-  test('in any interleaving nothing that is published behind the reply is delivered', async () => {
+  test('in any interleaving nothing that is published after the reply is delivered', async () => {
     const server = await open.server({
       directives: {
         user: [

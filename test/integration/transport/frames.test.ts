@@ -172,7 +172,7 @@ describe('compression and pings', () => {
     // So many unanswered pings at once are cut by ws itself, without a close frame.
     [1000, [1008, undefined]],
   ])(
-    'a flood of %i pings ends the connection, and nothing behind it is executed',
+    'a flood of %i pings ends the connection, and nothing after it is executed',
     async (count, codes) => {
       const server = await open.server()
       const admin = await open.tcp(server, 3)

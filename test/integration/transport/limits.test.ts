@@ -139,7 +139,7 @@ describe('before login', () => {
     expect(client.takeAll()).toBe('')
   })
 
-  test('the counts begin anew behind a login', async () => {
+  test('the counts begin anew after a login', async () => {
     const server = await open.server()
     const client = await open.webSocket(server)
     for (let i = 0; i < 7; i++) await assertReply(client, ['PING'], NO_AUTH)

@@ -133,7 +133,7 @@ describe('commands over WebSocket', () => {
 })
 
 describe('how the server closes a WebSocket', () => {
-  test('4400 behind the error line, where bytes are not RESP', async () => {
+  test('4400 after the error line, where bytes are not RESP', async () => {
     const server = await open.server()
     const client = await open.session(server, '42', {})
     client.send('*1\r\n$4\r\nPING\r\n*x\r\n*1\r\n$4\r\nPING\r\n')
@@ -145,7 +145,7 @@ describe('how the server closes a WebSocket', () => {
     expect(client.takeAll()).toBe('')
   })
 
-  test('4401 behind the error line, where the token of AUTH is refused', async () => {
+  test('4401 after the error line, where the token of AUTH is refused', async () => {
     const server = await open.server()
     const client = await open.webSocket(server)
     await assertReply(client, ['AUTH', 'jwt', 'x.y.z'], '-WRONGPASS invalid token\r\n')
@@ -187,7 +187,7 @@ describe('how the server closes a WebSocket', () => {
     ],
     ['a command with more than ws-max-arguments', '*129\r\n'],
     ['an inline command with more than ws-max-arguments', `${'a '.repeat(129)}\r\n`],
-  ])('4413 behind the error line: %s', async (_name, bytes) => {
+  ])('4413 after the error line: %s', async (_name, bytes) => {
     const server = await open.server()
     const client = await open.session(server, '42', { channels: ['*'] })
     client.send(bytes)
@@ -197,7 +197,7 @@ describe('how the server closes a WebSocket', () => {
     expect(client.takeAll()).toMatch(/^-ERR Protocol error: .+\r\n$/)
   })
 
-  test('1000 behind the reply of QUIT', async () => {
+  test('1000 after the reply of QUIT', async () => {
     const server = await open.server()
     const client = await open.session(server, '42', {})
     client.send(Buffer.concat([encodeCommand('QUIT'), encodeCommand('PING')]))
