@@ -9,12 +9,12 @@ const OUTPUTS = [
   {
     file: 'dist/page/index.html',
     script: 'build:page',
-    sources: ['web/playground', 'web/client', 'shared'],
+    sources: ['web/playground', 'web/style', 'web/client', 'shared'],
   },
   {
     file: 'dist/console/index.html',
     script: 'build:console',
-    sources: ['web/console', 'web/client', 'shared'],
+    sources: ['web/console', 'web/style', 'web/client', 'shared'],
   },
 ]
 

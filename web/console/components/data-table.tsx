@@ -256,6 +256,20 @@ function toggle(selection: Selection, key: string): void {
   selection.onChange(keys)
 }
 
+/** A button in a row of a table. */
+export function RowButton(props: {
+  /** Accessible name, which tells the rows apart. */
+  readonly label: string
+  readonly text: string
+  readonly onClick: () => void
+}) {
+  return (
+    <button type="button" class="small" aria-label={props.label} onClick={() => props.onClick()}>
+      {props.text}
+    </button>
+  )
+}
+
 /** A text may be cut to the width of the column: the tooltip has all of it. */
 function Value({ value }: { readonly value: string | number | undefined }) {
   return typeof value === 'string' ? <span title={value}>{value}</span> : value

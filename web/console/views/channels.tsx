@@ -13,6 +13,7 @@ import { useResource } from '../model/resource.ts'
 import { go } from '../model/route.ts'
 import { useSession } from '../model/session.ts'
 import type { Session } from '../model/session.ts'
+import { RowButton } from '../components/data-table.tsx'
 
 const KINDS = [
   ['channel', 'Channels'],
@@ -63,14 +64,7 @@ export function ChannelsView() {
         narrow: true,
         align: 'end',
         cell: (row) => (
-          <button
-            type="button"
-            class="small"
-            aria-label={`Tail ${row.label}`}
-            onClick={() => tail(row)}
-          >
-            Tail
-          </button>
+          <RowButton label={`Tail ${row.label}`} text="Tail" onClick={() => tail(row)} />
         ),
       },
     ]

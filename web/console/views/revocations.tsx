@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { DataTable } from '../components/data-table.tsx'
+import { DataTable, RowButton } from '../components/data-table.tsx'
 import type { Column } from '../components/data-table.tsx'
 import { FactsDialog } from '../components/dialog.tsx'
 import { Problem } from '../components/problem.tsx'
@@ -149,14 +149,7 @@ function columnsOf(onUndo: (row: RevocationRow) => void): readonly Column<Revoca
       narrow: true,
       align: 'end',
       cell: (row) => (
-        <button
-          type="button"
-          class="small"
-          aria-label={`Undo revocation ${row.id}`}
-          onClick={() => onUndo(row)}
-        >
-          Undo
-        </button>
+        <RowButton label={`Undo revocation ${row.id}`} text="Undo" onClick={() => onUndo(row)} />
       ),
     },
   ]
