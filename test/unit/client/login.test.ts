@@ -149,6 +149,16 @@ describe('A login by password', () => {
   })
 
   test.each([
+    ['AUTH with a password alone', ['AUTH', 'pw']],
+    ['AUTH', ['AUTH', 'default', 'pw']],
+    ['HELLO', ['HELLO', '3', 'AUTH', 'default', 'pw']],
+  ])('is refused on a public WebSocket in each form: %s', (_name, args) => {
+    const client = withPassword().connect(PUBLIC)
+    expect(client.send(...args)).toBe(WRONG_PASSWORD)
+    expect(client.send('PING')).toBe(NO_AUTH)
+  })
+
+  test.each([
     ['jwt', INVALID],
     ['jwt:42', WRONG_PASSWORD],
     ['jwt@shop:1', WRONG_PASSWORD],
@@ -249,14 +259,18 @@ describe('AUTH with a token', () => {
     expect([server.tokens.size, whoIs(client)]).toEqual([0, 'nobody'])
   })
 
-  test('may not wait for EXEC', async () => {
+  test.each([
+    ['AUTH jwt', ['AUTH', 'jwt', tokenFor(GRANTS)]],
+    ['one-argument AUTH', ['AUTH', tokenFor(GRANTS)]],
+    ['HELLO', ['HELLO', '3', 'AUTH', 'jwt', tokenFor(GRANTS)]],
+  ])('may not wait for EXEC: %s', (_name, args) => {
     const client = new TestCore().connect()
     client.send('MULTI')
-    const refused = '-ERR AUTH with a token is not allowed inside MULTI\r\n'
-    expect(client.send('AUTH', 'jwt', tokenFor(GRANTS))).toBe(refused)
-    expect(client.send('AUTH', tokenFor(GRANTS))).toBe(refused)
-    expect(client.send('HELLO', '3', 'AUTH', 'jwt', tokenFor(GRANTS))).toBe(refused)
-    expect(client.send('EXEC')).toMatch(/^-EXECABORT/)
+    expect(client.send(...args)).toBe('-ERR AUTH with a token is not allowed inside MULTI\r\n')
+    expect(client.send('EXEC')).toBe(
+      '-EXECABORT Transaction discarded because of previous errors.\r\n',
+    )
+    expect(whoIs(client)).toBe('default')
   })
 
   test('is skipped by CLIENT REPLY as any other command', async () => {
