@@ -308,20 +308,24 @@ function tailsAgree(a: Int32Array, b: Int32Array): boolean {
   return true
 }
 
+/** The end of a token list. */
+const END = 0x7fff_ffff
+
 /** The languages of two token lists have a word in common: a table over the rests of both, from their ends on. */
 function intersect(a: Int32Array, b: Int32Array): boolean {
   let below = new Uint8Array(b.length + 1)
   for (let i = a.length; i >= 0; i--) {
+    const one = i < a.length ? (a[i] as number) : END
     const row = new Uint8Array(b.length + 1)
     for (let j = b.length; j >= 0; j--) {
-      const [one, other] = [a[i], b[j]]
+      const other = j < b.length ? (b[j] as number) : END
       let common = false
-      if (one === undefined && other === undefined) common = true
-      else if (one === STAR && (below[j] === 1 || (other !== undefined && row[j + 1] === 1)))
+      if (one === END && other === END) common = true
+      else if (one === STAR && (below[j] === 1 || (other !== END && row[j + 1] === 1)))
         common = true
-      else if (other === STAR && (row[j + 1] === 1 || (one !== undefined && below[j] === 1)))
+      else if (other === STAR && (row[j + 1] === 1 || (one !== END && below[j] === 1)))
         common = true
-      else if (one !== undefined && other !== undefined && one !== STAR && other !== STAR)
+      else if (one !== END && other !== END && one !== STAR && other !== STAR)
         common = agree(one, other) && below[j + 1] === 1
       row[j] = common ? 1 : 0
     }
