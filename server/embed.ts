@@ -7,7 +7,7 @@ import { silentLog, type Logger } from './log.ts'
 
 export type { RespcastHandle } from './http/plugin.ts'
 
-/** How an application embeds the server. */
+/** Options of an application that embeds the server. */
 export interface EmbedOptions {
   /** A configuration file, as on the command line. */
   readonly file?: string

@@ -13,7 +13,7 @@ import type { Logger } from './log.ts'
 import { KeepAlive } from './transport/keep-alive.ts'
 import { listenTcp, type Listener, type TcpEndpoint } from './transport/tcp.ts'
 
-/** What a gateway is built with. */
+/** Options of a gateway. */
 export interface GatewayParts {
   readonly config: Config
   readonly log: Logger
@@ -26,7 +26,7 @@ export interface GatewayParts {
   readonly withoutHttp?: boolean
 }
 
-/** Where a started gateway listens. */
+/** Addresses of a started gateway. */
 export interface GatewayAddresses {
   /** RESP over TCP and TLS, and Unix sockets. */
   readonly resp: readonly Listener[]
@@ -35,7 +35,7 @@ export interface GatewayAddresses {
   readonly admin: number | undefined
 }
 
-/** How long clients may take to read what is left when the server ends, in ms. */
+/** Time that clients have to read what is left when the server ends, in ms. */
 const DRAIN_MS = 3_000
 
 /** WebSockets are asked to come back within this time, each at its own, in ms. */

@@ -41,10 +41,10 @@ export function silentLog(): Logger {
   return pino({ level: 'silent' })
 }
 
-/** How much of a peer's words a log line repeats, in characters. */
+/** Most characters of a peer's words in a log line. */
 const SHOWN_CHARACTERS = 256
 
-/** What stands in the log for a peer's words under `hide-user-data-from-log`. */
+/** Stands in the log for a peer's words under `hide-user-data-from-log`. */
 const HIDDEN = '(hidden)'
 
 /**

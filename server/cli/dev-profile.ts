@@ -6,7 +6,7 @@ import { RespcastError } from '../errors.ts'
 /** The folder of the development profile, in the folder where the server is started. */
 export const DEV_DIR = '.respcast'
 
-/** What tokens of the development profile say of themselves. */
+/** Claims of tokens of the development profile. */
 export const DEV_ISSUER = { iss: 'respcast-dev', aud: 'respcast', claim: 'respcast' } as const
 
 /** The role that the first token has: everything there is to subscribe to, and to publish. */

@@ -1,7 +1,8 @@
+import { hostAndPort } from '../addresses.ts'
 import { loadConfig } from '../config/load.ts'
 import { Config } from '../config/store.ts'
 
-/** How long the answer may take, in ms. */
+/** Time for the answer, in ms. */
 const TIMEOUT_MS = 3_000
 
 /**
@@ -17,9 +18,7 @@ export async function healthcheck(argv: readonly string[]): Promise<number> {
     process.stderr.write('respcast healthcheck: admin-port is 0, there is nobody to ask\n')
     return 2
   }
-  const [bind = '127.0.0.1'] = config.list('admin-bind')
-  const host = bind.replace(/^-/, '').replace(/^(\*|0\.0\.0\.0)$/, '127.0.0.1')
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/readyz`
+  const url = readinessUrl(config.list('admin-bind'), port)
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
     process.stdout.write(`${await response.text()}\n`)
@@ -31,4 +30,14 @@ export async function healthcheck(argv: readonly string[]): Promise<number> {
     )
     return 1
   }
+}
+
+/**
+ * The URL at which a server on this machine is asked whether it is ready.
+ *
+ * @param binds `admin-bind`.
+ */
+export function readinessUrl([bind = '127.0.0.1']: readonly string[], port: number): string {
+  const host = bind.replace(/^-/, '').replace(/^(\*|0\.0\.0\.0)$/, '127.0.0.1')
+  return `http://${hostAndPort(host, port)}/readyz`
 }

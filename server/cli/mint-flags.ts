@@ -1,6 +1,6 @@
 import type { TokenRequest } from '../token/mint.ts'
 
-/** What the command line of `respcast token mint` may leave out. */
+/** Defaults of what the command line of `respcast token mint` leaves out. */
 export type MintDefaults = Pick<TokenRequest, 'iss' | 'aud' | 'claim'>
 
 const LISTS = new Map([

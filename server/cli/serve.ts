@@ -5,9 +5,7 @@ import { DEV_ISSUER, DEV_ROLE, type DevProfile } from './dev-profile.ts'
 import { RESPCAST_VERSION } from '../version.ts'
 import { openLog, type Logger } from '../log.ts'
 import { mintToken } from '../token/mint.ts'
-import { withOfflineCore } from './offline-core.ts'
-import { readConfig } from './read-config.ts'
-import { reloadConfiguration } from './reload.ts'
+import { readConfig, reloadConfiguration, withOfflineCore } from './configuration.ts'
 
 /** Life of the token that the development profile prints. */
 const DEV_TOKEN_SECONDS = 12 * 3600

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
+import type { Core } from '../core.ts'
+import { ArgumentList } from '../resp/request.ts'
+import { EXPLANATION_FIELDS, type Explanation } from '../token/explain/explain.ts'
+import type { Question } from '../token/explain/fix.ts'
+import { mintToken } from '../token/mint.ts'
+import { fromByteString, toByteString } from '../token/text.ts'
+import { withOfflineCore } from './configuration.ts'
 import { DEV_ISSUER, devKey } from './dev-profile.ts'
 import { MINT_FLAGS, readMintFlags } from './mint-flags.ts'
-import { mintToken } from '../token/mint.ts'
-import { fromByteString } from '../token/text.ts'
-import { withOfflineCore } from './offline-core.ts'
-import { explanationText, questionOf } from './token-explain.ts'
 
 const USAGE = `Usage: respcast token mint --sub <text> [flags]
        respcast token verify <token> [file] [--directive value ...]
@@ -81,4 +84,30 @@ function explain(token: string, args: readonly string[]): Promise<number> {
     process.stdout.write(explanationText(explanation))
     return explanation.allowed ? 0 : 1
   })
+}
+
+/**
+ * Reads a command line that is to be explained.
+ *
+ * @returns What to ask, or a sentence that says what is wrong.
+ */
+export function questionOf(core: Core, words: readonly string[]): Question | string {
+  const request = ArgumentList.of(...words.map(toByteString))
+  const command = core.table.find(request)
+  if (command === undefined) return `there is no command '${words[0] ?? ''}'`
+  const { channels, name } = command.acl
+  if (channels !== undefined && channels.kind !== 'none' && request.count <= channels.first) {
+    return `${name} needs a channel`
+  }
+  return { entry: command.acl, request }
+}
+
+/** An explanation for people: one line for each field that applies. */
+export function explanationText(explanation: Explanation): string {
+  const lines = [['allowed', explanation.allowed ? 'yes' : 'no']]
+  for (const field of EXPLANATION_FIELDS) {
+    const value = explanation[field]
+    if (value !== undefined) lines.push([field, fromByteString(value)])
+  }
+  return lines.map(([name = '', value = '']) => `${name.padEnd(10)} ${value}\n`).join('')
 }

@@ -1,9 +1,9 @@
 import type { Client } from './client.ts'
 
-/** What a connection costs that does nothing: client, parser, queues and the socket's object. A round estimate. */
+/** Cost of an idle connection: client, parser, queues and the socket's object. A round estimate. */
 const CONNECTION_BYTES = 4_096
 
-/** What a subscription costs beyond its name: its places in the indexes of both sides. A round estimate. */
+/** Cost of a subscription beyond its name: its places in the indexes of both sides. A round estimate. */
 const SUBSCRIPTION_BYTES = 128
 
 /**

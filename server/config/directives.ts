@@ -99,7 +99,7 @@ export function directiveNames(): IterableIterator<[string, Directive]> {
   return BY_NAME.entries()
 }
 
-/** Tells whether Redis or Valkey take the name although it means nothing to this server: a module's, or long gone. */
+/** Reports whether Redis or Valkey take the name although it means nothing to this server: a module's, or long gone. */
 export function isForeignName(name: string): boolean {
   const lower = name.toLowerCase()
   return FORGOTTEN.has(lower) || OF_A_MODULE.test(lower)

@@ -5,7 +5,7 @@ import { ISSUER_PROPERTIES, NAMED_ISSUER_PROPERTIES } from './tables/tokens.ts'
 import { parseValue } from './values.ts'
 import type { Value } from './values.ts'
 
-/** What is configured of one issuer. Texts are byte strings, files absolute paths; empty is unset. */
+/** Configuration of one issuer. Texts are byte strings, files absolute paths; empty is unset. */
 export interface IssuerSettings {
   /** Undefined for the default issuer. */
   readonly alias: string | undefined
@@ -24,7 +24,7 @@ export interface IssuerSettings {
   readonly claimsFormat: 'respcast' | 'scope' | 'authorization-details' | 'groups'
   readonly claim: string
   readonly scopeClaim: string
-  /** What every scope for this server begins with; empty is nothing. */
+  /** Prefix of every scope for this server; may be empty. */
   readonly scopePrefix: string
   readonly groupsClaim: string
   /** Pairs of a group and a role; a group may have several. */

@@ -13,7 +13,7 @@ import { quoteWord, splitWords } from '../../shared/words.ts'
 /** Prefix of the environment variables that count; clusters inject others that begin with `RESPCAST_`. */
 const ENVIRONMENT_PREFIX = 'RESPCAST_CONF_'
 
-/** What a configuration is loaded from. */
+/** Sources of a configuration. */
 export interface LoadInput {
   /** `[file] [--name value [value...]]...`, without the program's name and without switches such as `--check`. */
   readonly argv: readonly string[]
@@ -99,7 +99,7 @@ function applyStatement(
   })
 }
 
-/** What a further statement adds to; undefined where it replaces. */
+/** The value that a further statement adds to; undefined if it replaces. */
 function addedTo(current: Setting, kind: SourceKind): Setting['value'] | undefined {
   const { directive } = current
   if (!directive.multi) return undefined

@@ -37,12 +37,12 @@ export type SourceKind = 'default' | 'file' | 'environment' | 'command-line' | '
 export interface Statement {
   /** As written, in its own case. */
   readonly name: string
-  /** What stands behind the name. */
+  /** The words after the name. */
   readonly words: readonly string[]
   /** The whole statement, for messages. */
   readonly text: string
   readonly kind: SourceKind
-  /** Where it stands, for people: `file:line`, `command line`, the environment variable. */
+  /** Its place, for people: `file:line`, `command line`, the environment variable. */
   readonly where: string
 }
 

@@ -5,7 +5,7 @@ import type { SourceKind } from './parse.ts'
 import { parseValue } from './values.ts'
 import type { BufferLimits, MemoryOrPercent, Value } from './values.ts'
 
-/** Where a value came from. */
+/** Origin of a value. */
 export interface Source {
   readonly kind: SourceKind
   /** For people: `default`, `file:line`, `environment RESPCAST_CONF_PORT`, `command line`, `CONFIG SET`. */
@@ -149,7 +149,7 @@ export class Settings {
     return this.#setting(name).value
   }
 
-  /** Where the value came from. */
+  /** The origin of the value. */
   source(name: DirectiveName): Source {
     return this.#setting(name).source
   }

@@ -1,4 +1,4 @@
-/** How the words behind a directive are read. */
+/** Type of a directive: decides how the words after its name are read. */
 export type DirectiveType =
   | 'boolean'
   | 'integer'
@@ -22,7 +22,7 @@ export type Effect = 'live' | 'start' | 'none'
 /** A bound of a number; those of 64 bits do not fit a `number`. */
 export type Bound = number | bigint
 
-/** What may be said of a directive beyond its type, default and text. */
+/** Optional traits of a directive, beyond its type, default and text. */
 export interface Traits {
   /** Other names, accepted everywhere and reported by CONFIG GET where asked for. */
   readonly aliases?: readonly string[]
@@ -45,7 +45,7 @@ export interface Traits {
   readonly fileOnly?: true
   /** Setting the value it has is a change too: it names a file to be read again. */
   readonly volatile?: true
-  /** Says what is wrong with the words, in Redis' text where Redis has one. */
+  /** Returns the reason why the words are refused, in Redis' text where Redis has one. */
   readonly check?: (words: readonly string[]) => string | undefined
   /** The form in which CONFIG GET shows a string. */
   readonly canonical?: (text: string) => string

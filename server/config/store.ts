@@ -13,7 +13,7 @@ import {
   type SetClient,
 } from './access.ts'
 
-/** Says what is wrong with a configuration as a whole; undefined where nothing is. */
+/** Returns the reason why a configuration cannot be used as a whole; undefined if it can. */
 export type Validator = (candidate: Settings) => string | undefined
 
 /**
@@ -28,7 +28,7 @@ export type Applier = (
 /** Does what follows from a change that is final; it cannot refuse any more. */
 export type Follower = (settings: Settings, changed: ReadonlySet<DirectiveName>) => void
 
-/** What {@link Config.reload} did. */
+/** Outcome of {@link Config.reload}. */
 export interface Reloaded {
   /** Directives that have another value now, or name a file that is to be read again. */
   readonly changed: readonly string[]
@@ -125,7 +125,7 @@ export class Config extends Settings {
    * Puts a configuration that was read again in the place of this one, as far as it can change under a running server: all of
    * it or nothing. What CONFIG SET changed meanwhile is what the sources say again.
    *
-   * @returns What changed, or a sentence that names the directive and what is wrong with it.
+   * @returns The changes, or a sentence that names the directive that was refused and the reason.
    */
   reload(loaded: LoadedConfig): Reloaded | string {
     const changes: Change[] = []

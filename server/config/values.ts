@@ -7,7 +7,7 @@ export const BUFFER_CLASSES = ['normal', 'replica', 'pubsub', 'websocket'] as co
 /** A class of `client-output-buffer-limit`. */
 export type BufferClass = (typeof BUFFER_CLASSES)[number]
 
-/** How much output a client may leave unread; 0 is no limit. */
+/** Limit on the output that a client leaves unread; 0 is no limit. */
 export interface BufferLimit {
   /** Closed at once from here on. */
   readonly hardBytes: number
@@ -22,7 +22,7 @@ export type BufferLimits = Readonly<Record<BufferClass, BufferLimit>>
 /** Bytes, or a share of `maxmemory`. */
 export type MemoryOrPercent = { readonly bytes: number } | { readonly percent: number }
 
-/** What a directive's words mean; which form it has follows from the type. */
+/** Value of a directive; its form follows from the type. */
 export type Value =
   | boolean
   | number

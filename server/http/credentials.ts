@@ -1,6 +1,6 @@
 import { readSubprotocols } from '../../shared/subprotocol.ts'
 
-/** What of an upgrade request may hold a token. */
+/** Parts of an upgrade request that may hold a token. */
 export interface UpgradeHeaders {
   readonly authorization: string | undefined
   readonly subprotocols: string | undefined
@@ -8,7 +8,7 @@ export interface UpgradeHeaders {
   readonly query: Readonly<Record<string, unknown>>
 }
 
-/** Where tokens are looked for beside the header and the subprotocol. */
+/** Places where tokens are accepted besides the header and the subprotocol. */
 export interface CredentialSettings {
   /** `ws-token-cookie`; empty is nowhere. */
   readonly cookieName: string
@@ -28,7 +28,7 @@ export function offeredSubprotocols(header: string | undefined): string[] {
   return header.split(',').map((name) => name.trim())
 }
 
-/** Why an offer of subprotocols cannot be served, as a sentence for the peer. */
+/** Returns the reason why an offer of subprotocols cannot be served, as a sentence for the peer. */
 export function subprotocolProblem(header: string | undefined): string | undefined {
   const offered = offeredSubprotocols(header)
   if (offered.length > MOST_SUBPROTOCOLS) {

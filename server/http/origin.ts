@@ -1,4 +1,4 @@
-/** What decides whether a page may open a WebSocket here. */
+/** Headers that decide whether a page may open a WebSocket here. */
 export interface OriginRequest {
   /** The Origin header; undefined where there is none, as from anything but a browser. */
   readonly origin: string | undefined
@@ -10,7 +10,7 @@ export interface OriginRequest {
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
 /**
- * Whether a WebSocket may be opened from an origin: browsers send cookies and reach private networks with any page's
+ * Reports whether a WebSocket may be opened from an origin: browsers send cookies and reach private networks with any page's
  * requests, so the page's origin is what has to be trusted (RFC 6455 section 10.2).
  *
  * Without a list only the own origin may: its host and port equal those asked for, whatever the scheme, since TLS may end at

@@ -3,7 +3,7 @@ import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
-/** What the plugin is registered with. */
+/** Options of the plugin. */
 export interface RespcastPluginOptions {
   readonly core: Core
   readonly keepAlive: KeepAlive

@@ -24,7 +24,7 @@ export interface Largest {
   patterns: number
 }
 
-/** What only the clients themselves know, added up over all of them. Sizes are bytes. */
+/** Sums over all clients of what only they know. Sizes are bytes. */
 export interface Census {
   /** Clients by `transport listener`. */
   readonly clients: Map<string, number>

@@ -14,7 +14,7 @@ export interface Pingable {
   lastHeardMs(): number
 }
 
-/** How often the peers are looked through, in ms. */
+/** Time between two looks at all peers, in ms. */
 const LOOK_MS = 1_000
 
 /**

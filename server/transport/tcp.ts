@@ -16,7 +16,7 @@ export interface TcpHost {
   readonly reception: Reception
 }
 
-/** Where a connection comes from. */
+/** Origin of a connection. */
 export interface TcpPeer {
   readonly transport: TransportName
   /** The peer's IP address; empty for a Unix socket. */
@@ -26,7 +26,7 @@ export interface TcpPeer {
   readonly localAddress: string
 }
 
-/** Where to listen. */
+/** An address to listen on. */
 export type TcpEndpoint =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number; readonly backlog: number }
   | {
@@ -40,7 +40,7 @@ export type TcpEndpoint =
 
 /** A listener that is open. */
 export interface Listener {
-  /** Where it listens, as a person would write it. */
+  /** Its address, as a person would write it. */
   readonly address: string
   /** The port; 0 for a Unix socket. */
   readonly port: number
@@ -146,7 +146,7 @@ function destroyOnError(this: Socket): void {
   this.destroy()
 }
 
-/** Says why, and hangs up. */
+/** Sends the reason and ends the connection. */
 function refuse(socket: Socket, line: string): void {
   socket.resume()
   socket.end(Buffer.from(line, 'latin1'), () => socket.destroy())

@@ -21,7 +21,7 @@ export const TLS_DIRECTIVES: readonly DirectiveName[] = [
 const VERSIONS: readonly SecureVersion[] = ['TLSv1.2', 'TLSv1.3']
 
 /**
- * What the TLS directives say, as the runtime takes it.
+ * The TLS directives as options of the runtime.
  *
  * @throws RespcastError `ERR_CONFIG` names the file that cannot be read.
  */

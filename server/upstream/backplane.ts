@@ -19,6 +19,6 @@ export interface Backplane {
    * @returns Deliveries on this gateway.
    */
   publish(space: PublishSpace, key: string, payload: Payload): number
-  /** Whether messages can be handed on now: `/readyz`. */
+  /** Reports whether messages can be handed on now: `/readyz`. */
   readonly isReady: boolean
 }

@@ -10,7 +10,7 @@ import { openLog, silentLog } from '../../server/log.ts'
 import { mintToken, type TokenRequest } from '../../server/token/mint.ts'
 import { argvOf, type Directives } from './settings.ts'
 
-/** What a test asks of its server. */
+/** Options of a test's server. */
 export interface ServerOptions {
   readonly directives?: Directives
   /** Without an issuer nobody can log in by token. */
@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly logFile?: string
 }
 
-/** What the default issuer of test servers is called, and signs with. */
+/** Name, audience and key of the default issuer of test servers. */
 export const TEST_ISSUER = 'https://issuer.test'
 export const TEST_AUDIENCE = 'respcast-test'
 export const TEST_SECRET = Buffer.from('0123456789abcdef0123456789abcdef-test')

@@ -67,7 +67,7 @@ export class TestClient {
     own.fill(0xee)
   }
 
-  /** Sends one command and ends the turn. @returns What this connection was sent since the last look. */
+  /** Sends one command and ends the turn. @returns The output since the last look. */
   send(...args: readonly (string | Buffer)[]): string {
     this.write(command(...args))
     return this.read()
@@ -96,7 +96,7 @@ export class TestClient {
     return this.read()
   }
 
-  /** Ends the turn. @returns What this connection was sent since the last look; RESP without frame headers. */
+  /** Ends the turn. @returns The output since the last look; RESP without frame headers. */
   read(): string {
     this.#core.turn.end()
     return this.sink.framed ? this.sink.takeMessages().join('') : this.sink.take()
@@ -118,7 +118,7 @@ export class TestClient {
   }
 }
 
-/** How a test connects. */
+/** Options of a test's connection. */
 export interface ConnectOptions {
   readonly transport?: TransportName
   readonly protocol?: 2 | 3
@@ -146,7 +146,7 @@ export class TestCore extends Core {
   /** Memory of messages under way; overwritten as soon as nobody should need it. */
   readonly arenas: PoisonedArenas
   #connected = 0
-  /** How often SHUTDOWN was carried out. */
+  /** Number of SHUTDOWNs that were carried out. */
   shutdowns = 0
 
   /** @param directives Beyond those of an issuer, see `tokens.ts`; `jwt-issuer` empty is no issuer. */

@@ -1,6 +1,6 @@
 import { AT_START, boolean, choice, integer, string, PORT } from '../spec.ts'
 
-/** What clients of Redis Cluster see: one node, which owns all slots. */
+/** The view of clients of Redis Cluster: one node, which owns all slots. */
 export const CLUSTER = {
   'cluster-enabled': boolean(
     'no',

@@ -1,7 +1,7 @@
 import { checkPercentiles, trimDecimals } from '../checks.ts'
 import { LONG_MAX, boolean, integer, list } from '../spec.ts'
 
-/** What is remembered of slow commands. */
+/** Records of slow commands. */
 export const DIAGNOSTICS = {
   'slowlog-log-slower-than': integer(
     10_000,

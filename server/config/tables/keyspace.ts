@@ -210,7 +210,7 @@ export const REPLICATION_WITHOUT_EFFECT = withoutEffect({
   'tls-replication': boolean('no', 'TLS for replication.'),
 })
 
-/** What nodes of a cluster have to agree on. Here there is never more than one. */
+/** Directives for nodes of a cluster among each other. Here there is never more than one. */
 export const CLUSTER_WITHOUT_EFFECT = withoutEffect({
   'cluster-config-file': string('nodes.conf', 'File of the cluster state.', IMMUTABLE),
   'cluster-config-save-behavior': choice(

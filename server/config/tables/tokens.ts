@@ -38,7 +38,7 @@ function checkGroupRole(words: readonly string[]): string | undefined {
 }
 
 /**
- * What an issuer of tokens is described by: `jwt-<name>` for the default issuer,
+ * Properties of an issuer of tokens: `jwt-<name>` for the default issuer,
  * `issuer <alias> <name>` for any other.
  */
 export const ISSUER_PROPERTIES = {

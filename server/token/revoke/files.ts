@@ -4,7 +4,7 @@ import type { Logger } from '../../log.ts'
 import { AuditLog } from './audit.ts'
 import { RevocationTable } from './table.ts'
 
-/** What is kept of revocations on disk. */
+/** Revocations and the files in which they survive. */
 export interface Revocations {
   readonly table: RevocationTable
   readonly audit: AuditLog

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { reloadConfiguration } from '../../../server/cli/reload.ts'
+import { reloadConfiguration } from '../../../server/cli/configuration.ts'
 import { loadConfig } from '../../../server/config/load.ts'
 import { Config } from '../../../server/config/store.ts'
 import type { Logger } from '../../../server/log.ts'

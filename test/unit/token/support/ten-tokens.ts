@@ -1,4 +1,4 @@
-import { explanationText } from '../../../../server/cli/token-explain.ts'
+import { explanationText } from '../../../../server/cli/token.ts'
 import { ArgumentList } from '../../../../server/resp/request.ts'
 import { TokenExplainer } from '../../../../server/token/explain/explain.ts'
 import type { Question } from '../../../../server/token/explain/fix.ts'
