@@ -7,7 +7,7 @@ import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import { writeFields } from '../replies.ts'
 
 /** The address of this node as one client sees it. */
-export interface NodeAddress {
+interface NodeAddress {
   readonly ip: string
   readonly port: number
   readonly isTls: boolean
