@@ -11,17 +11,17 @@ import type { Flusher } from '../delivery/flusher.ts'
 import { Output } from '../delivery/output.ts'
 import type { Sink } from '../delivery/sink.ts'
 
-/** How a client is connected. */
+/** Transport of a client. */
 export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket'
 
-/** Of which connection, from where. */
+/** Origin of a client: its connection and its addresses. */
 export interface ClientOrigin {
   readonly id: number
   readonly transport: TransportName
   /** `ip:port`, `[ip]:port` or `path:0`. */
   readonly address: string
   readonly localAddress: string
-  /** Which listener accepted it. */
+  /** The listener that accepted it. */
   readonly listener: 'resp' | 'public' | 'admin'
   /** The browser's Origin header. */
   readonly origin: string | undefined
@@ -38,7 +38,7 @@ export interface ClientHost {
 }
 
 /**
- * What CLIENT TRACKING was told: kept and shown, and followed by nothing, since there are no keys whose changes a
+ * The options of CLIENT TRACKING. They are kept and shown, and have no effect, since there are no keys whose changes a
  * client could be told of. Replaced as a whole by each CLIENT TRACKING ON.
  */
 export interface Tracking {

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Client, ClientHost } from './client.ts'
 import { CLOSES, type CloseCause } from './close.ts'
 
-/** How long a closed client's socket may take to send what is left and to shake hands, in ms. */
+/** Longest time that a closed client's socket may take to send what is left and to shake hands, in ms. */
 const LINGER_MS = 2_000
 
 /** Told that a client is closed, before its socket is. */

@@ -15,7 +15,7 @@ export function clientForLog(client: Client, settings: Settings, nowMs: number):
 }
 
 /**
- * One line of CLIENT LIST without its line end: Redis 8.0's fields in its order, and for a token session ours behind
+ * One line of CLIENT LIST without its line end: Redis 8.0's fields in its order, and for a token session ours after
  * them.
  *
  * @param nowMs Monotonic milliseconds.

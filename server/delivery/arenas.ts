@@ -1,8 +1,8 @@
-/** Where segments get the memory that they collect frames in. */
+/** Source of the memory that segments collect frames in. */
 export interface Arenas {
-  /** At least so many bytes of any content; nobody else has them. */
+  /** Returns at least so many bytes of any content, which nobody else has. */
   take(bytes: number): Buffer
-  /** Takes an arena back. Whoever gives it has made sure that nobody will read it any more. */
+  /** Takes an arena back. The caller has made sure that nobody will read it any more. */
   give(arena: Buffer): void
 }
 
@@ -21,7 +21,7 @@ export const FRESH_ARENAS: Arenas = {
 }
 
 /**
- * Arenas that are used again and again.
+ * Pool of reusable arenas.
  *
  * Memory outside of the heap counts against the heap's limit: with a fresh arena for each turn a busy channel had the garbage
  * collector mark the whole heap every 150 ms, for a fifth of the CPU time (1 to 50, pipeline 256, Node 20.20).

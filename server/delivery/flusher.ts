@@ -3,15 +3,15 @@ import { MOST_BYTES_IN_FLIGHT, type Output } from './output.ts'
 import type { Turn } from './turn.ts'
 
 /**
- * How long one slice of a flush may take before the loop gets its turn, in ms. While a slice is short, publishers are read
+ * Longest slice of a flush before the event loop gets its turn, in ms. While a slice is short, publishers are read
  * between slices, and subscribers that were not written yet get their next messages in the same write: 500 subscribers of
  * a publisher that waits for each reply get several messages per write instead of one.
  */
 const SLICE_MS = 0.1
 
 /**
- * As {@link SLICE_MS} once so much waits that a write could not hold more: then messages that come meanwhile gain nothing by
- * it, and publishers must not get ahead of subscribers who read as fast as they are written.
+ * As {@link SLICE_MS} once more waits than one write holds: then nothing is gained by letting more messages come, and
+ * publishers must not get ahead of subscribers that read as fast as they are written.
  */
 const LONG_SLICE_MS = 10
 

@@ -19,10 +19,10 @@ interface Item {
 }
 
 /**
- * Everything one client has still to be sent, in order: its replies, and its shares of segments.
+ * Queue of everything that one client is still to be sent, in order: its replies, and its shares of segments.
  *
  * There is one list and only whole frames go in, so nothing can overtake anything. The last item may be an *open*
- * share: it grows with its segment and costs nothing per message. Whatever is put behind it closes it, and tells the
+ * share: it grows with its segment and costs nothing per message. Whatever is queued after it closes it, and tells the
  * segment so.
  *
  * The first item lies in the queue itself: in a fan-out it is the only one, and then nothing is allocated for it.
@@ -45,7 +45,7 @@ export class OutputQueue {
     return this.#source === undefined
   }
 
-  /** Bytes that wait here. */
+  /** Bytes queued. */
   get heldBytes(): number {
     const segment = this.#openSegment()
     return segment ? this.#closedBytes + segment.length - this.#tailStart() : this.#closedBytes
@@ -87,7 +87,7 @@ export class OutputQueue {
     segment.detach(this.#owner)
   }
 
-  /** Moves everything of `other` behind what is here. `other` is empty afterwards. */
+  /** Moves everything of `other` to the end. `other` is empty afterwards. */
   moveFrom(other: OutputQueue): void {
     if (other.#source === undefined) return
     this.closeTail()

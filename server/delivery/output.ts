@@ -8,7 +8,7 @@ import type { Sink, WebSocketClose, Writer } from './sink.ts'
 /** Largest write in bytes, unless a single message is larger. What is queued after it can still be dropped. */
 export const MOST_BYTES_IN_FLIGHT = 262_144
 
-/** How an output ends. */
+/** The end of an output. */
 export interface OutputEnd {
   /** `flush` sends what is queued first. `drop` discards it; TCP is then closed at once, without a byte. */
   readonly output: 'flush' | 'drop'

@@ -8,7 +8,7 @@ import {
 import type { Output } from './output.ts'
 import type { MessageKind } from '../resp/push.ts'
 
-/** What a message says, before it is in a buffer of its own. */
+/** The payload of a message, before it has a buffer of its own. */
 export interface Payload {
   /** Bytes. */
   readonly length: number
@@ -29,7 +29,7 @@ export function payloadOf(bytes: Buffer): Payload {
   }
 }
 
-/** Says of a queued message whether it is dropped; names are byte strings. */
+/** Reports whether a queued message is dropped; names are byte strings. */
 export type DropTest = (kind: MessageKind, name: string, channel: string) => boolean
 
 /** Whole frames `[start, end)` of a segment. */
@@ -42,19 +42,19 @@ const CR = 0x0d
 const LF = 0x0a
 const DOLLAR = 0x24
 
-/** Runs up to this size are put behind their WebSocket header in one buffer. */
+/** Runs up to this size are copied into one buffer with their WebSocket header. */
 const JOINED_BYTES = 65_536
 
 const NOTHING = Buffer.alloc(0)
 
-/** What all segments have that hold one piece; never added to. */
+/** Shared by all segments that hold one piece; never added to. */
 const NO_PIECES: Buffer[] = []
 const NO_ENDS: number[] = []
 
-/** `$`, 16 digits, CRLF, and the CRLF behind the payload. */
+/** `$`, 16 digits, CRLF, and the CRLF after the payload. */
 const BULK_OVERHEAD_BYTES = 24
 
-/** What is to be written at once. The bytes are shared, so they are never to be changed. */
+/** Buffers to be written at once. The bytes are shared, so they are never to be changed. */
 export interface Write {
   readonly buffers: readonly Buffer[]
   /** Bytes of RESP, WebSocket headers not counted. */
@@ -102,7 +102,7 @@ export class Slice {
 }
 
 /**
- * Pushes of one channel (or pattern) in one protocol, one behind the other, as they come until all subscribers have been
+ * Pushes of one channel (or pattern) in one protocol, in the order in which they come, until all subscribers have been
  * written.
  *
  * All subscribers that are to get the same run of messages share it: each holds a position and no bytes. Small payloads
@@ -139,12 +139,12 @@ export class Segment {
     this.#arenas = arenas
   }
 
-  /** An output queue has a place in it more. */
+  /** Counts one more place of an output queue in it. */
   retain(): void {
     this.#users++
   }
 
-  /** An output queue has a place in it less. */
+  /** Counts one place less. */
   release(): void {
     this.#users--
   }
@@ -154,7 +154,7 @@ export class Segment {
     this.#pinned = true
   }
 
-  /** Gives its memory back to where it came from, if nobody can ask for its bytes any more. @returns Whether it did. */
+  /** Gives its memory back to the pool if nothing can ask for its bytes any more. @returns True if it did. */
   recycle(): boolean {
     if (!this.sealed || this.#users > 0 || this.#pinned) return false
     // What would still ask has to fail, and not to be given what others write here.
@@ -229,7 +229,7 @@ export class Segment {
   }
 
   /**
-   * What of the whole frames `[start, end)` is left once those are dropped that `drops` names; neighbours are one run.
+   * Returns the runs of `[start, end)` that are left without the messages that `drops` names; neighbours are one run.
    *
    * Which channel a pattern's message was for is read from its frame: nothing is kept for it while messages come.
    */
@@ -364,7 +364,7 @@ function frameInPlace(arena: Buffer, length: number): readonly Buffer[] {
   return [arena.subarray(from, MAX_FRAME_HEADER_BYTES + length)]
 }
 
-/** The header and the bytes behind it: in one buffer, which all who are sent the run share, unless a payload is a reference. */
+/** The header and the bytes after it: in one buffer, which all that are sent the run share, unless a payload is a reference. */
 function frameApart(buffers: readonly Buffer[], length: number): readonly Buffer[] {
   const framed = [frameHeader(length), ...buffers]
   return buffers.length === 1 && length <= JOINED_BYTES ? [Buffer.concat(framed)] : framed

@@ -1,4 +1,4 @@
-/** How a connection is ended on a WebSocket: a code of shared/close-codes.ts and the reason that goes with it. */
+/** The close of a WebSocket: a code of shared/close-codes.ts and its reason. */
 export interface WebSocketClose {
   readonly code: number
   readonly reason: string
@@ -9,7 +9,7 @@ export interface Writer {
   onWritable(): void
 }
 
-/** Where a client's bytes go: the socket, seen from the client. Transports implement it; tests use one backed by an array. */
+/** The socket of a client, as its output sees it. Transports implement it; tests use one backed by an array. */
 export interface Sink {
   /** Set by the output that writes to it. */
   writer: Writer | undefined

@@ -7,13 +7,13 @@ const KEPT_PLACES = 1_024
 /** Segments left for new ones that are looked at again, to use their memory again. */
 const FILLED_SEGMENTS = 8
 
-/** Subscribers who share a segment. */
+/** Subscribers that share a segment. */
 export interface Sharing {
   /** Ends the segment: the next message begins another. @returns It. */
   seal(): Segment | undefined
 }
 
-/** What is open until all subscribers have been written. */
+/** The segments that are open until all subscribers have been written. */
 export class Turn {
   readonly arenas: Arenas
   /** Of all messages of this turn, each counted once. */
@@ -27,12 +27,12 @@ export class Turn {
     this.arenas = arenas
   }
 
-  /** A segment has been begun, to be sealed at the end. */
+  /** Notes a segment that has been begun, to be sealed at the end. */
   began(sharing: Sharing): void {
     this.#sharing[this.#count++] = sharing
   }
 
-  /** A segment was left for a new one. A turn may last as long as there is load: what was sent by now is used again. */
+  /** Notes a segment that was left for a new one. A turn may last as long as there is load: what was sent by now is used again. */
   filled(segment: Segment): void {
     this.#filled.push(segment)
     this.#filled = this.#filled.filter((one) => !one.recycle()).slice(-FILLED_SEGMENTS)

@@ -4,7 +4,7 @@ import type { Protocol } from '../resp/reply-writer.ts'
 import type { Overlay, Subscriber } from './subscriber.ts'
 import type { Sharing, Turn } from '../delivery/turn.ts'
 
-/** How messages are put together; shared by the whole registry and changed at run time. */
+/** Options of delivery; shared by the whole registry and changed at run time. */
 export interface DeliveryOptions {
   /** Payloads of at least so many bytes are referenced, not copied: `min-string-size-avoid-copy-reply`. */
   readonly shareBytes: number
@@ -14,7 +14,7 @@ export interface DeliveryOptions {
   readonly onTooLarge?: (payloadBytes: number, subscribers: number) => void
 }
 
-/** A segment of so many bytes is left for a new one: under steady load none would ever be let go. */
+/** Size in bytes at which a segment is left for a new one: under steady load none would ever be released. */
 const FULL_SEGMENT_BYTES = 524_288
 
 /**
@@ -61,7 +61,7 @@ export abstract class Entry {
     this.name = name
   }
 
-  /** What its messages are: no field of its own, since there may be a million of entries. */
+  /** Kind of its messages. No field, since there may be a million entries. */
   protected abstract get kind(): MessageKind
 
   /** Number of subscribers. */
@@ -244,18 +244,18 @@ function withoutMember(members: Members, subscriber: Subscriber): Members {
   return members.size === 0 ? undefined : members
 }
 
-/** Whether a subscriber is among `members`. */
+/** Reports whether a subscriber is among `members`. */
 function isMember(members: Members, subscriber: Subscriber): boolean {
   return members === subscriber || (members instanceof Set && members.has(subscriber))
 }
 
-/** How many there are. */
+/** Number of members. */
 function memberCount(members: Members): number {
   if (members === undefined) return 0
   return members instanceof Set ? members.size : 1
 }
 
-/** All there are. */
+/** All members. */
 function eachMember(members: Members): Iterable<Subscriber> {
   if (members === undefined) return []
   return members instanceof Set ? members : [members]

@@ -13,8 +13,8 @@ const FORGOTTEN_AT_ONCE = 10_000
 const SPACES: readonly Space[] = ['channel', 'pattern', 'shard']
 
 /**
- * Who listens to what: forward indexes from name to subscribers, kept in step with each subscriber's own
- * {@link Subscriber.subscriptions}. Nothing is stored for anybody who is not there.
+ * Index of subscriptions: forward indexes from name to subscribers, kept in step with each subscriber's own
+ * {@link Subscriber.subscriptions}. Nothing is stored for subscribers that are gone.
  *
  * Global and shard channels are two tables under one implementation. Entries disappear with their last subscriber,
  * else abandoned names would pile up.

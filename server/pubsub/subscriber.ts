@@ -4,15 +4,15 @@ import type { Output } from '../delivery/output.ts'
 
 /** Channels that are taken away from a subscriber, whatever else allows them. Names are byte strings. */
 export interface Overlay {
-  /** Whether it may subscribe to a channel and be given its messages. */
+  /** Reports whether it may subscribe to a channel and be given its messages. */
   mayReceive(channel: string): boolean
-  /** Whether it may publish to a channel. */
+  /** Reports whether it may publish to a channel. */
   mayPublish(channel: string): boolean
   /** Reports whether a channel that `pattern` matches may be taken away, so that each of its messages has to be asked for. */
   mayDeny(pattern: Glob): boolean
 }
 
-/** What a subscriber offers to the core. The core neither knows nor asks what is behind it. */
+/** A subscriber, as far as the registry knows it. */
 export interface Subscriber {
   /** The protocol in which its messages are encoded; to change it, see `Registry.regroup`. */
   readonly protocol: Protocol
@@ -25,7 +25,7 @@ export interface Subscriber {
    * message of those whose overlay cannot reach the name.
    */
   readonly overlay: Overlay | undefined
-  /** Where its messages go. */
+  /** Takes its messages. */
   readonly output: Output
 }
 
@@ -88,8 +88,7 @@ export class NameTable {
 const NONE = new NameTable('')
 
 /**
- * What one subscriber is subscribed to, by name (byte strings): so that a disconnect costs its own subscriptions
- * only. Changed by the registry alone.
+ * The subscriptions of one subscriber, by name (byte strings), so that a disconnect costs its own subscriptions only. Changed by the registry alone.
  */
 export class Subscriptions {
   #channels: NameTable | undefined
@@ -111,7 +110,7 @@ export class Subscriptions {
     return this.#shards?.size ?? 0
   }
 
-  /** Whether there is any subscription at all: Redis' PUBSUB flag. */
+  /** True with any subscription at all: Redis' PUBSUB flag. */
   get any(): boolean {
     return (
       this.#channels !== undefined || this.#patterns !== undefined || this.#shards !== undefined

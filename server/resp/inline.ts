@@ -1,7 +1,7 @@
 import { splitWords } from '../../shared/words.ts'
 import { ProtocolError } from './protocol-error.ts'
 
-/** How much of a line is looked at. */
+/** Bytes of a line that are looked at. */
 const HEAD_BYTES = 16
 const TAIL_BYTES = 12
 
@@ -42,7 +42,7 @@ export function inlineArguments(
 }
 
 /**
- * Whether an inline line is HTTP: a request line, `POST`, or a `Host:` header. A web page that posts to the RESP port must
+ * Reports whether an inline line is HTTP: a request line, `POST`, or a `Host:` header. A web page that posts to the RESP port must
  * not get a single command through.
  */
 function isHttp(line: Buffer): boolean {
@@ -51,7 +51,7 @@ function isHttp(line: Buffer): boolean {
   return / HTTP\/1\.\d$/i.test(line.toString('latin1', Math.max(0, line.length - TAIL_BYTES)))
 }
 
-/** Whether bytes begin a TLS handshake (RFC 8446 section 5.1: record type 22, legacy version 3.x). */
+/** Reports whether bytes begin a TLS handshake (RFC 8446 section 5.1: record type 22, legacy version 3.x). */
 export function isTlsHandshake(first: number | undefined, second: number | undefined): boolean {
   return first === 0x16 && second === 0x03
 }

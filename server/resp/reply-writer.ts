@@ -19,7 +19,7 @@ export type Mark = number
 /**
  * Writes the reply of one command at a time, in the protocol of the client that sent it.
  *
- * Handlers say what they mean (`null`, `map`, `error`), not how a protocol version spells it. Replies lie one behind
+ * Handlers say what they mean (`null`, `map`, `error`), not how a protocol version spells it. Replies lie one after
  * the other in slabs that all clients share, so that a reply of a few bytes costs a few bytes. A slab is never
  * written twice: whoever still has to send a part of one keeps it.
  */
@@ -56,11 +56,11 @@ export class ReplyWriter {
     return this.#errors
   }
 
-  /** Starts a reply behind what was written before. */
+  /** Starts a reply after what was written before. */
   begin(protocol: Protocol): void {
     this.protocol = protocol
     if (this.#slab.length > SLAB_BYTES) {
-      // A large reply has its slab for itself, so that the small ones behind it do not hold it.
+      // A large reply has its slab for itself, so that the small ones after it do not hold it.
       this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
       this.#at = 0
     }

@@ -2,7 +2,7 @@ import { inlineArguments, isTlsHandshake } from './inline.ts'
 import { ProtocolError } from './protocol-error.ts'
 import { ArgumentPositions } from './request.ts'
 
-/** What one peer may send. Shared between connections where it is the same; read anew for every request. */
+/** Limits on what a peer may send. Shared between connections where they are the same; read anew for every request. */
 export interface RequestLimits {
   /** Largest bulk string in bytes: `proto-max-bulk-len`. */
   readonly maxBulkBytes: number
@@ -124,7 +124,7 @@ export class RequestParser extends ArgumentPositions {
     return bytes
   }
 
-  /** Adds bytes behind those not parsed yet. The parser keeps the chunk, and does not change it. */
+  /** Adds bytes after those not parsed yet. The parser keeps the chunk, and does not change it. */
   feed(chunk: Buffer): void {
     if (chunk.length === 0) return
     if (this.#at >= this.#chunk.length) {
@@ -179,8 +179,8 @@ export class RequestParser extends ArgumentPositions {
   /**
    * Parses on to the end of the next request.
    *
-   * @returns Whether there is one; false: more bytes are needed.
-   * @throws ProtocolError The connection must be closed; nothing behind this point can be parsed.
+   * @returns False if more bytes are needed.
+   * @throws ProtocolError The connection must be closed; nothing after this point can be parsed.
    */
   next(): boolean {
     for (;;) {
@@ -361,7 +361,7 @@ export class RequestParser extends ArgumentPositions {
   }
 
   /**
-   * Reads digits up to CRLF, behind the type byte `prefix` if one is named.
+   * Reads digits up to CRLF, after the type byte `prefix` if one is named.
    *
    * @returns The number, NaN if it is none, or undefined if the line is not whole yet.
    */

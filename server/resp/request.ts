@@ -13,7 +13,7 @@ export interface Request {
   text(index: number): string
   /** As {@link text}, for names that come again and again: the string is mostly one that there is already. */
   name(index: number): string
-  /** Whether argument `index` has just these bytes (byte string). */
+  /** Reports whether argument `index` has just these bytes (byte string). */
   equals(index: number, text: string): boolean
   /** Length of argument `index` in bytes. */
   length(index: number): number
@@ -116,12 +116,12 @@ function isAt(name: string, buffer: Buffer, start: number): boolean {
 /** Up to so many bytes a loop is cheaper than the call into the runtime (Node 20.20: 50 ns against 63 ns). */
 const LOOPED_BYTES = 32
 
-/** Of all requests: whoever is next mostly names what somebody has named before. */
+/** Shared by all requests: the next request mostly has a name that some request had before. */
 const NAMES = new RecentNames()
 
 const NOTHING = Buffer.alloc(0)
 
-/** What all have that hold no request; never added to. */
+/** Shared by all that hold no request; never added to. */
 const NO_BUFFERS: Buffer[] = []
 const NO_PLACES: number[] = []
 
@@ -228,7 +228,7 @@ export class ArgumentPositions implements Request {
     this.#starts = this.#ends = NO_PLACES
   }
 
-  /** Whether argument `index` lies in `buffer`. */
+  /** Reports whether argument `index` lies in `buffer`. */
   protected liesIn(index: number, buffer: Buffer): boolean {
     return this.#buffers[index] === buffer
   }

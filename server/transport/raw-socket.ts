@@ -36,7 +36,7 @@ const NOTHING = Buffer.alloc(0)
 
 const ENCODING = 'buffer' as BufferEncoding
 
-/** Whether this runtime has what raw reads and writes need. Checked once, when the server is loaded. */
+/** True if this runtime has what raw reads and writes need. Checked once, when the server is loaded. */
 const IS_CAPABLE = isCapable()
 
 function isCapable(): boolean {

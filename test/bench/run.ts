@@ -34,7 +34,7 @@ const PORTS = {
   bare: 7450,
 }
 
-/** What the load generator prints. */
+/** Output of the load generator. */
 interface LoadResult {
   readonly published: number
   readonly deliveries: number
@@ -97,7 +97,7 @@ const PROGRAMS: Partial<Record<Contender, string>> = {
   'nats ws': 'nats-server',
 }
 
-/** Who is run: with `--against` both builds by turns, else the scenario's own list. */
+/** The servers to run: with `--against` both builds in turn, else the scenario's own list. */
 function contendersOf({ against }: Scenario): readonly Contender[] {
   if (options.against === '') return against
   const both: Contender[] = []
@@ -156,7 +156,7 @@ function figureOf(result: LoadResult, kind: Measure): number {
 /** Brings the code to speed before a load that is measured; servers in C need none, and get the same. */
 const WARM_UP = ['--subs', '50', '--pipeline', '64', '--messages', '60000']
 
-/** What is measured on a server that has just been started, since it is about memory. */
+/** Measures of memory, taken on a server that has just been started. */
 const COLD: readonly Measure[] = ['memory', 'subscription memory']
 
 /** The arguments of the load, its number of messages scaled. */

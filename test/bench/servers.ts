@@ -11,7 +11,7 @@ export const LOAD_CPU = '1'
 
 const SECRET = '0123456789abcdef0123456789abcdef'
 
-/** How long a server may take to start, in ms. */
+/** Longest time that a server may take to start, in ms. */
 const START_MS = 60_000
 
 /** A server under load. */
@@ -26,7 +26,7 @@ export interface BenchServer {
   stop(): Promise<void>
 }
 
-/** Whether a program is installed. */
+/** Reports whether a program is installed. */
 export function isInstalled(program: string): boolean {
   return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 }
