@@ -49,7 +49,7 @@ import type { Backplane } from './upstream/backplane.ts'
 import { standalone } from './upstream/none.ts'
 
 /** The surroundings of a core, which tests replace. */
-export interface CoreParts {
+interface CoreParts {
   readonly config: Config
   readonly clock: Clock
   readonly log: Logger
@@ -66,7 +66,7 @@ export interface CoreParts {
 }
 
 /** Outcome of {@link Core.inspectToken}. */
-export type TokenInspection =
+type TokenInspection =
   | {
       readonly accepted: true
       readonly user: string

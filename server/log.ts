@@ -14,7 +14,7 @@ const LEVELS = {
 } as const
 
 /** The words of the directive `loglevel`. */
-export type LogLevel = keyof typeof LEVELS
+type LogLevel = keyof typeof LEVELS
 
 /**
  * Opens the log.

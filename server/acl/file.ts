@@ -125,7 +125,7 @@ export function printAclFile(users: Iterable<User>): string {
 }
 
 /** A `user` line of the configuration, already split into words. */
-export interface UserLine {
+interface UserLine {
   readonly name: string
   readonly rules: readonly string[]
 }

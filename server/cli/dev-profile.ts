@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { RespcastError } from '../errors.ts'
 
 /** The folder of the development profile, in the folder where the server is started. */
-export const DEV_DIR = '.respcast'
+const DEV_DIR = '.respcast'
 
 /** Claims of tokens of the development profile. */
 export const DEV_ISSUER = { iss: 'respcast-dev', aud: 'respcast', claim: 'respcast' } as const

@@ -1,7 +1,7 @@
 import type { TokenRequest } from '../token/mint.ts'
 
 /** Defaults of what the command line of `respcast token mint` leaves out. */
-export type MintDefaults = Pick<TokenRequest, 'iss' | 'aud' | 'claim'>
+type MintDefaults = Pick<TokenRequest, 'iss' | 'aud' | 'claim'>
 
 const LISTS = new Map([
   ['--role', 'roles'],

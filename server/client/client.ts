@@ -56,7 +56,7 @@ export interface Tracking {
 }
 
 /** CLIENT REPLY. */
-export type ReplyMode = 'on' | 'off' | 'skip-next' | 'skip-this'
+type ReplyMode = 'on' | 'off' | 'skip-next' | 'skip-this'
 
 /**
  * One connection's state, the same for TCP and WebSocket: its identity, its subscriptions, its output.

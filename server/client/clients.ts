@@ -7,7 +7,7 @@ import { CLOSES, type CloseCause } from './close.ts'
 const LINGER_MS = 2_000
 
 /** Told that a client is closed, before its socket is. */
-export type ClosedListener = (client: Client, cause: CloseCause) => void
+type ClosedListener = (client: Client, cause: CloseCause) => void
 
 /** All clients there are, in the order in which they connected, and by the name of their user. */
 export class ClientTable implements ClientHost {

@@ -18,7 +18,7 @@ export interface ClientLimits {
 }
 
 /** Limits on what a connection asks for. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** `client-query-buffer-limit`. */
   readonly queryBufferBytes: number
   /** Of a WebSocket; 0 is no limit. */

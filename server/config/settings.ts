@@ -6,7 +6,7 @@ import { parseValue } from './values.ts'
 import type { BufferLimits, MemoryOrPercent, Value } from './values.ts'
 
 /** Origin of a value. */
-export interface Source {
+interface Source {
   readonly kind: SourceKind
   /** For people: `default`, `file:line`, `environment RESPCAST_CONF_PORT`, `command line`, `CONFIG SET`. */
   readonly where: string

@@ -14,22 +14,22 @@ import {
 } from './access.ts'
 
 /** Returns the reason why a configuration cannot be used as a whole; undefined if it can. */
-export type Validator = (candidate: Settings) => string | undefined
+type Validator = (candidate: Settings) => string | undefined
 
 /**
  * Puts changed values into force; a text refuses, and everything is rolled back. Is called again with the old
  * values where it or a later one refuses, and what it answers then is not heard. It sets nothing itself.
  */
-export type Applier = (
+type Applier = (
   settings: Settings,
   changed: ReadonlySet<DirectiveName>,
 ) => string | undefined | void
 
 /** Does what follows from a change that is final; it cannot refuse any more. */
-export type Follower = (settings: Settings, changed: ReadonlySet<DirectiveName>) => void
+type Follower = (settings: Settings, changed: ReadonlySet<DirectiveName>) => void
 
 /** Outcome of {@link Config.reload}. */
-export interface Reloaded {
+interface Reloaded {
   /** Directives that have another value now, or name a file that is to be read again. */
   readonly changed: readonly string[]
   /** Directives that differ from what is in force and are read at start only. */

@@ -194,12 +194,12 @@ function parseBufferLimits(words: readonly string[], previous: BufferLimits): Pa
 }
 
 /** One class as CONFIG GET writes it: `slave 268435456 67108864 60`. Redis says `slave` for replicas to this day. */
-export function bufferLimitText(name: BufferClass, limit: BufferLimit): string {
+function bufferLimitText(name: BufferClass, limit: BufferLimit): string {
   return `${name === 'replica' ? 'slave' : name} ${limit.hardBytes} ${limit.softBytes} ${limit.softSeconds}`
 }
 
 /** The class a word of the configuration names; `slave` is the old name of `replica`. */
-export function bufferClassOf(word: string): BufferClass | undefined {
+function bufferClassOf(word: string): BufferClass | undefined {
   const name = word.toLowerCase()
   return name === 'slave' ? 'replica' : BUFFER_CLASSES.find((known) => known === name)
 }

@@ -9,7 +9,7 @@ export interface UpgradeHeaders {
 }
 
 /** Places where tokens are accepted besides the header and the subprotocol. */
-export interface CredentialSettings {
+interface CredentialSettings {
   /** `ws-token-cookie`; empty is nowhere. */
   readonly cookieName: string
   /** `ws-token-query`. */
@@ -23,7 +23,7 @@ const QUERY_PARAMETER = 'token'
 const MOST_SUBPROTOCOLS = 16
 
 /** Names of the Sec-WebSocket-Protocol header, blanks removed. */
-export function offeredSubprotocols(header: string | undefined): string[] {
+function offeredSubprotocols(header: string | undefined): string[] {
   if (header === undefined) return []
   return header.split(',').map((name) => name.trim())
 }

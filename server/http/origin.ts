@@ -1,5 +1,5 @@
 /** Headers that decide whether a page may open a WebSocket here. */
-export interface OriginRequest {
+interface OriginRequest {
   /** The Origin header; undefined where there is none, as from anything but a browser. */
   readonly origin: string | undefined
   /** The host the client asked for, with its port if it named one (Host, or X-Forwarded-Host behind a trusted proxy). */

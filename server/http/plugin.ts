@@ -43,7 +43,7 @@ export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (
 Object.defineProperty(respcastPlugin, Symbol.for('skip-override'), { value: true })
 
 /** `app.respcast` of a core. */
-export function handleOf(core: Core): FastifyInstance['respcast'] {
+function handleOf(core: Core): FastifyInstance['respcast'] {
   return {
     publish: (channel, payload) => core.publish('channel', bytesOf(channel), bytesOf(payload)),
     spublish: (channel, payload) => core.publish('shard', bytesOf(channel), bytesOf(payload)),

@@ -25,7 +25,7 @@ declare module 'fastify' {
 }
 
 /** A WebSocket at one path of a listener. */
-export interface WebSocketRoute {
+interface WebSocketRoute {
   readonly core: Core
   readonly keepAlive: KeepAlive
   readonly listener: 'public' | 'admin'

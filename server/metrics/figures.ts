@@ -5,7 +5,7 @@ import { RESPCAST_VERSION } from '../version.ts'
 import { CONNECTION_KINDS, connectionKind, SPACES, type Census, type Largest } from './census.ts'
 
 /** One line of the exposition: the values of its labels, and a number. */
-export interface Sample {
+interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }

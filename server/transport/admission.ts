@@ -4,7 +4,7 @@ import type { Rejection } from '../command/counters.ts'
 import type { Services } from '../command/context.ts'
 
 /** A connection before it is taken. */
-export interface Arrival {
+interface Arrival {
   readonly transport: TransportName
   /** Empty for a Unix socket. */
   readonly ip: string

@@ -10,14 +10,14 @@ import { readAsStream, SharedReadBuffer, SocketSink } from './raw-socket.ts'
 import type { Reception } from './reception.ts'
 
 /** The parts of the core that RESP listeners work with. */
-export interface TcpHost {
+interface TcpHost {
   readonly admission: Admission
   readonly config: Settings
   readonly reception: Reception
 }
 
 /** Origin of a connection. */
-export interface TcpPeer {
+interface TcpPeer {
   readonly transport: TransportName
   /** The peer's IP address; empty for a Unix socket. */
   readonly ip: string
