@@ -137,11 +137,8 @@ export class Core implements Services {
       atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
       turn,
-      beforeWrite: (client, nowMs) => this.guard.beforeWrite(client, nowMs),
-      afterWrite: (client, nowMs) => {
-        this.guard.afterWrite(client, nowMs)
-        this.eviction.note(client)
-      },
+      guard: this.guard,
+      eviction: this.eviction,
     })
     this.clients.onClosed((client, cause) => {
       const rest = this.registry.forget(client)
@@ -153,6 +150,7 @@ export class Core implements Services {
       log.debug({ id, address, cause: cause.name }, 'client closed')
     })
 
+    this.users.onChange((changes) => applyUserChanges(this.clients, changes))
     const { fetch, random } = parts
     const tokens = createTokens(this, fetch, random)
     this.authenticator = tokens.authenticator
@@ -160,10 +158,6 @@ export class Core implements Services {
     this.explainer = tokens.explainer
     this.audit = tokens.audit
     this.#openRevocations = tokens.open
-    this.users.onChange((changes) => {
-      applyUserChanges(this.clients, changes)
-      this.tokens.usersChanged(changes)
-    })
 
     this.login = new Login(this)
 

@@ -1,5 +1,6 @@
-import type { Client } from '../client/client.ts'
+import type { ClientEviction } from '../client/eviction.ts'
 import { MOST_BYTES_IN_FLIGHT, type Output } from './output.ts'
+import type { OutputGuard } from './output-limits.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -54,16 +55,17 @@ export class WriteQueue {
 }
 
 /** Surroundings of a {@link Flusher}. */
-export interface FlusherOptions {
+interface FlusherOptions {
   /** Calls back once everything readable in this turn of the event loop has been handled. */
   readonly atEndOfTurn: (callback: () => void) => void
   /** Monotonic milliseconds. */
   readonly nowMs: () => number
   /** Ended when all outputs have been written. */
   readonly turn: Pick<Turn, 'bytes' | 'end'>
-  /** Called for each client right before and right after its write, to judge its limits. */
-  readonly beforeWrite: (client: Client, nowMs: number) => void
-  readonly afterWrite: (client: Client, nowMs: number) => void
+  /** Judges each client right before and right after its write. */
+  readonly guard: Pick<OutputGuard, 'beforeWrite' | 'afterWrite'>
+  /** Measures each client right after its write. */
+  readonly eviction: Pick<ClientEviction, 'note'>
 }
 
 /**
@@ -129,6 +131,7 @@ export class Flusher {
 
   /** Writes outputs until the slice is over, at least some. */
   #write(queue: WriteQueue, first: boolean, startMs: number): void {
+    const { guard, eviction } = this.#options
     let nowMs = startMs
     const sliceMs = this.#options.turn.bytes < MOST_BYTES_IN_FLIGHT ? SLICE_MS : LONG_SLICE_MS
     for (let count = 1; !queue.isEmpty; count++) {
@@ -137,9 +140,10 @@ export class Flusher {
         if (nowMs - startMs > sliceMs) return
       }
       const output = queue.shift() as Output
-      this.#options.beforeWrite(output.client, nowMs)
+      guard.beforeWrite(output.client, nowMs)
       output.flush(nowMs, first)
-      this.#options.afterWrite(output.client, nowMs)
+      guard.afterWrite(output.client, nowMs)
+      eviction.note(output.client)
     }
   }
 }

@@ -69,6 +69,7 @@ export function createTokens(
     random,
     catalog,
     authenticator,
+    users,
     clients,
     registry,
     revocations: revocations.table,

@@ -1,5 +1,5 @@
 import type { CommandCatalog } from '../../acl/catalog.ts'
-import type { UserChange } from '../../acl/users.ts'
+import type { UserChange, UserTable } from '../../acl/users.ts'
 import type { User } from '../../acl/user.ts'
 import type { Client } from '../../client/client.ts'
 import type { ClientTable } from '../../client/clients.ts'
@@ -28,6 +28,7 @@ export interface TokenSessionParts {
   readonly random: () => number
   readonly catalog: CommandCatalog
   readonly authenticator: TokenAuthenticator
+  readonly users: UserTable
   readonly clients: ClientTable
   readonly registry: Registry
   readonly revocations: RevocationTable
@@ -82,6 +83,7 @@ export class TokenSessions {
       grantOf: (client) => this.grantOf(client),
     })
     parts.clients.onClosed((client) => this.end(client))
+    parts.users.onChange((changes) => this.#usersChanged(changes))
   }
 
   /** Number of live sessions. */
@@ -144,7 +146,7 @@ export class TokenSessions {
   }
 
   /** Re-evaluates the sessions that a change of stored users concerns, and no other. */
-  usersChanged(changes: readonly UserChange[]): void {
+  #usersChanged(changes: readonly UserChange[]): void {
     for (const { name, before, after } of changes) {
       if (before === after) continue
       if (name.startsWith('role:')) this.#roleChanged(name.slice('role:'.length))

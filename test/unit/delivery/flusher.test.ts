@@ -11,8 +11,11 @@ function flusher(costMs: number, count: number, openBytes = 0) {
     atEndOfTurn: (callback) => turns.push(callback),
     nowMs: () => nowMs,
     turn: { bytes: openBytes, end: () => log.push('end of turn') },
-    beforeWrite: (client) => log.push(`before ${client.id}`),
-    afterWrite: (client) => log.push(`after ${client.id}`),
+    guard: {
+      beforeWrite: (client) => log.push(`before ${client.id}`),
+      afterWrite: (client) => log.push(`after ${client.id}`),
+    },
+    eviction: { note: (client) => log.push(`measure ${client.id}`) },
   })
   const outputs = Array.from({ length: count }, (_, id) => {
     const write = (): void => {
@@ -35,9 +38,11 @@ describe('A flusher', () => {
       'before 0',
       'write 0',
       'after 0',
+      'measure 0',
       'before 1',
       'write 1',
       'after 1',
+      'measure 1',
       'end of turn',
     ])
     expect(turns).toEqual([])
