@@ -63,28 +63,23 @@ export function transportLimits(settings: Settings): TransportLimits {
     })),
     tcpClients: settings.cached((now) => {
       const limits = {
-        maxSubscriptions: orNone(now.integer('tcp-max-subscriptions')),
-        maxPatterns: orNone(now.integer('tcp-max-patterns')),
-        maxChannelBytes: orNone(now.memory('tcp-max-channel-length')),
-        maxPatternBytes: orNone(now.memory('tcp-max-pattern-length')),
+        maxSubscriptions: now.limit('tcp-max-subscriptions'),
+        maxPatterns: now.limit('tcp-max-patterns'),
+        maxChannelBytes: now.limit('tcp-max-channel-length'),
+        maxPatternBytes: now.limit('tcp-max-pattern-length'),
         maxNamesPerCommand: Number.POSITIVE_INFINITY,
         maxMessageBytes: Number.POSITIVE_INFINITY,
       }
       return { ...limits, unlimited: Object.values(limits).every((limit) => limit === Infinity) }
     }),
     webSocketClients: settings.cached((now) => ({
-      maxSubscriptions: orNone(now.integer('ws-max-subscriptions')),
-      maxPatterns: orNone(now.integer('ws-max-patterns')),
+      maxSubscriptions: now.limit('ws-max-subscriptions'),
+      maxPatterns: now.limit('ws-max-patterns'),
       maxChannelBytes: WEBSOCKET_CHANNEL_BYTES,
-      maxPatternBytes: orNone(now.memory('ws-max-pattern-length')),
+      maxPatternBytes: now.limit('ws-max-pattern-length'),
       maxNamesPerCommand: WEBSOCKET_NAMES_PER_COMMAND,
-      maxMessageBytes: orNone(now.memory('ws-max-message-out')),
+      maxMessageBytes: now.limit('ws-max-message-out'),
       unlimited: false,
     })),
   }
-}
-
-/** A limit of the directives, in which 0 stands for none. */
-export function orNone(limit: number): number {
-  return limit === 0 ? Number.POSITIVE_INFINITY : limit
 }

@@ -99,6 +99,12 @@ export class Settings {
     return this.#setting(name).value as number
   }
 
+  /** A count or a number of bytes that 0 switches off: Infinity then. */
+  limit(name: NameOf<'integer' | 'memory'>): number {
+    const value = this.#setting(name).value as number
+    return value === 0 ? Number.POSITIVE_INFINITY : value
+  }
+
   /** Bytes; a percentage is taken of `maxmemory`, so it is 0 (no limit) while that is 0. */
   memoryOrPercent(name: NameOf<'memory-or-percent'>): number {
     const value = this.#setting(name).value as MemoryOrPercent

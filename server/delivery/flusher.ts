@@ -1,6 +1,6 @@
 import type { ClientEviction } from '../client/eviction.ts'
 import { MOST_BYTES_IN_FLIGHT, type Output } from './output.ts'
-import type { OutputGuard } from './output-limits.ts'
+import type { OutputGuard } from '../client/output-limits.ts'
 import type { Turn } from './turn.ts'
 
 /**

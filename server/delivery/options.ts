@@ -1,4 +1,3 @@
-import { orNone } from '../client/limits.ts'
 import type { Services } from '../command/context.ts'
 import type { DeliveryOptions } from '../pubsub/entry.ts'
 
@@ -31,7 +30,7 @@ export function deliveryOptions({
   }
   return config.cached((now) => ({
     shareBytes: now.memory('min-string-size-avoid-copy-reply'),
-    maxMessageBytes: orNone(now.memory('ws-max-message-out')),
+    maxMessageBytes: now.limit('ws-max-message-out'),
     onTooLarge,
   }))
 }

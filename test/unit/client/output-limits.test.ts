@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { BufferLimit } from '../../../server/config/values.ts'
-import { OutputLimiter } from '../../../server/delivery/output-limits.ts'
+import { OutputLimiter } from '../../../server/client/output-limits.ts'
 import { command, TestCore, type TestClient } from '../../support/test-core.ts'
 
 const LIMIT = { hardBytes: 1_000, softBytes: 100, softSeconds: 10 }
