@@ -83,6 +83,12 @@ export function subscribe(space: Space): Handler {
       const owner = client.identity.user.name
       for (let i = from + 1; i <= to; i++) {
         const name = request.text(i)
+        // A revocation between two slices takes channels away without another overlay.
+        if (from > 0 && space !== 'pattern' && client.overlay?.mayReceive(name) === false) {
+          const denial = { by: 'deny', reason: 'channel', object: name } as const
+          current.reply.error(denialText(client.identity.user, denial))
+          return false
+        }
         server.registry.subscribe(space, client, name, owner)
         confirm(current, word, name, space)
       }

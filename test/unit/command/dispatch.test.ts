@@ -112,6 +112,51 @@ describe('Where several rules refuse a command of a token session, the first in 
   })
 })
 
+describe('EXEC names the reason of the first rule in precedence that refuses a queued command now:', () => {
+  /** Queues a command of a session, then changes what it may do. @returns The slot of EXEC, and the reason and object of ACL LOG. */
+  async function refused(line: string, now: { deny?: string; ceiling?: string; role?: string }) {
+    const server = new TestCore()
+    server.setUser('role:r', 'off resetchannels +publish +subscribe &a &b')
+    const [client, admin] = [server.connect({ protocol: 3 }), server.connect()]
+    await client.sendAndWait('AUTH', 'jwt', tokenFor({ roles: ['r'] }))
+    client.send('MULTI')
+    expect(client.send(...line.split(' '))).toBe('+QUEUED\r\n')
+    if (now.deny !== undefined) {
+      await admin.sendAndWait('TOKEN', 'REVOKE', 'CHANNEL', now.deny, 'TTL', '60')
+    }
+    if (now.ceiling !== undefined) server.setUser('jwt:42', now.ceiling)
+    if (now.role !== undefined) server.setUser('role:r', now.role)
+    const [, slot] =
+      /^\*1\r\n-NOPERM ACLs rules changed.*: ([^:]*)\r\n$/.exec(client.send('EXEC')) ?? []
+    const [entry] = server.aclLog.list()
+    return [slot, entry?.reason, entry?.object]
+  }
+  const CHANNEL = 'no permission to access one of the channels used as arguments'
+  const COMMAND = 'no permission to execute the command or subcommand'
+
+  test.each([
+    ['deny before the user', { deny: 'b', role: '-publish' }, [CHANNEL, 'channel', 'b']],
+    ['deny before a ceiling', { deny: 'b', ceiling: '-publish' }, [CHANNEL, 'channel', 'b']],
+    [
+      'a ceiling before the user, by the channel',
+      { ceiling: 'resetchannels &a', role: '-publish' },
+      [CHANNEL, 'channel', 'b'],
+    ],
+    [
+      'a ceiling before the user, by the command',
+      { ceiling: '-publish', role: 'resetchannels &a' },
+      [COMMAND, 'command', 'publish'],
+    ],
+  ])('%s', async (_name, now, expected) => {
+    expect(await refused('PUBLISH b x', now)).toEqual(expected)
+  })
+
+  test('deny, then a ceiling, where each refuses another channel', async () => {
+    const now = { deny: 'b', ceiling: 'resetchannels &b' }
+    expect(await refused('SUBSCRIBE a b', now)).toEqual([CHANNEL, 'channel', 'b'])
+  })
+})
+
 describe('The checks of a command come in this order:', () => {
   test('its name, its arity, then the user', () => {
     const { client } = as('-@all')

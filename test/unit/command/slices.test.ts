@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
 import { NAMES_PER_SLICE } from '../../../server/command/slices.ts'
 import { command, TestCore, type TestClient } from '../../support/test-core.ts'
+import { tokenFor } from '../../support/tokens.ts'
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `c${i}`)
 
@@ -118,6 +119,30 @@ describe('A command with very many names', () => {
     await client.settled()
     expect(client.read()).toBe('-NOPERM No permissions to access a channel\r\n')
     expect(server.registry.channelCount('channel')).toBe(NAMES_PER_SLICE * 2)
+  })
+
+  test.each([
+    ['', undefined, ALL - 1],
+    [' after an edit of its role', '&more', NAMES_PER_SLICE],
+  ] as const)('subscribes to no channel that is revoked meanwhile%s', async (_name, edit, held) => {
+    const server = new TestCore()
+    server.setUser('role:r', 'off resetchannels +subscribe &c*')
+    const [client, admin] = [server.connect({ protocol: 3 }), server.connect()]
+    await client.sendAndWait('AUTH', 'jwt', tokenFor({ roles: ['r'] }))
+    client.write(command('SUBSCRIBE', ...names(ALL)))
+    client.read()
+    if (edit !== undefined) server.setUser('role:r', edit)
+    const last = `c${ALL - 1}`
+    expect(await admin.sendAndWait('TOKEN', 'REVOKE', 'CHANNEL', last, 'TTL', '60')).not.toMatch(
+      /^-/,
+    )
+    let text = ''
+    for (let i = 0; i < 3; i++) text += await nextSlice(server, client)
+    expect(text).toMatch(/(^|\r\n)-NOPERM No permissions to access a channel\r\n$/)
+    expect(server.registry.channelCount('channel')).toBe(held)
+    expect(admin.send('PUBLISH', last, 'secret')).toBe(':0\r\n')
+    expect(admin.send('PUBLISH', 'c0', 'x')).toBe(':1\r\n')
+    expect(client.read()).toBe('>3\r\n$7\r\nmessage\r\n$2\r\nc0\r\n$1\r\nx\r\n')
   })
 
   test('closes a client that does not read at its output limit, and handles no more of it', async () => {

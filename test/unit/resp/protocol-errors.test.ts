@@ -54,6 +54,7 @@ describe('The length of an argument must be a strict decimal up to proto-max-bul
 describe('An argument begins with `$`', () => {
   testError('*1\r\nPING\r\n', "expected '$', got 'P'")
   testError('*1\r\n:5\r\n', "expected '$', got ':'")
+  testError('*1\r\n*1\r\n$4\r\nPING\r\n', "expected '$', got '*'")
   testError('*2\r\n$1\r\na\r\n*1\r\n', "expected '$', got '*'")
   testError('*1\r\n\r\n', "expected '$', got ' '")
   testError('*1\r\n\n', "expected '$', got ' '")

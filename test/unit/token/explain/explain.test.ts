@@ -206,6 +206,18 @@ describe('what a token may not do is explained with a fix that fixes it', () => 
     expect(await ask(text, 'PUBLISH a')).toMatchObject({ allowed: true })
   })
 
+  test('by the ceiling, whose first-argument rule allows one of several channels', async () => {
+    const { ask, roles } = explaining()
+    const text = tokenFor({ channels: ['*'] })
+    roles.set('jwt:42', userOf('jwt:42', 'on +subscribe|a &a &b'))
+    expect(await ask(text, 'SUBSCRIBE a b')).toMatchObject({ allowed: true })
+    expect(await ask(text, 'SUBSCRIBE b a')).toMatchObject({ fix: 'ACL SETUSER jwt:42 +subscribe' })
+    expect(await ask(text, 'SUBSCRIBE a c')).toMatchObject({ fix: 'ACL SETUSER jwt:42 &c' })
+    expect(await ask(text, 'SUBSCRIBE c a d')).toMatchObject({
+      fix: 'ACL SETUSER jwt:42 +subscribe &c &d',
+    })
+  })
+
   test('by switching a ceiling on that is off: nobody logs in under it', async () => {
     const { ask, roles } = explaining()
     roles.set('jwt:42', userOf('jwt:42', 'off +@all allchannels'))

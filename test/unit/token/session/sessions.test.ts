@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Directives } from '../../../support/settings.ts'
 import { TestCore, type TestClient } from '../../../support/test-core.ts'
 import { payload, token, tokenFor } from '../../../support/tokens.ts'
@@ -282,6 +285,58 @@ describe('A ceiling', () => {
     expect(client.sink.ends).toEqual([
       { code: 4403, reason: 'permissions-changed||the user was deleted' },
     ])
+  })
+})
+
+describe('ACL LOAD', () => {
+  const DEFAULT = 'user default on nopass ~* &* +@all'
+  const USERS = [
+    DEFAULT,
+    'user role:member off resetchannels +subscribe &news',
+    'user jwt:42 on resetchannels &news +@all',
+  ]
+
+  /** A session whose role and ceiling are out of the ACL file. */
+  async function loaded() {
+    const folder = mkdtempSync(join(tmpdir(), 'respcast-acl-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const aclfile = join(folder, 'users.acl')
+    writeFileSync(aclfile, USERS.join('\n'))
+    const server = new TestCore({ aclfile })
+    const admin = server.connect()
+    const load = (...lines: string[]): void => {
+      writeFileSync(aclfile, lines.join('\n'))
+      expect(admin.send('ACL', 'LOAD')).toBe('+OK\r\n')
+    }
+    const client = await login(server, { roles: ['member'] })
+    client.send('SUBSCRIBE', 'news')
+    return { server, client, load }
+  }
+
+  test('does not touch a session whose role and ceiling stay as they were', async () => {
+    const { server, client, load } = await loaded()
+    const { identity } = client.client
+    const grant = server.tokens.grantOf(client.client)
+    load(...USERS, 'user other on', 'user role:other off &x', 'user jwt:7 off')
+    load(...USERS)
+    expect(client.client.identity).toBe(identity)
+    expect(server.tokens.grantOf(client.client)).toBe(grant)
+    expect(client.client.closed).toBe(false)
+    expect(client.read()).toBe('')
+    expect(server.connect().send('PUBLISH', 'news', 'x')).toBe(':1\r\n')
+  })
+
+  test('never makes a session the default user', async () => {
+    const { server, client, load } = await loaded()
+    const bare = await login(server, { publish: ['own'], roles: ['member'] })
+    load(DEFAULT, ...USERS.slice(2))
+    expect(client.client.closeCause?.name).toBe('permissions-changed')
+    expect(bare.send('ACL', 'WHOAMI')).toBe(bulk('jwt:42'))
+    expect(bare.send('PUBLISH', 'elsewhere', 'x')).toMatch(/^-NOPERM/)
+    load(DEFAULT)
+    expect(bare.client.closeCause?.name).toBe('permissions-changed')
+    expect(bare.client.identity.user.name).toBe('jwt:42')
+    expect(server.tokens.size).toBe(0)
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createKeySet } from '../../../../server/token/verify/key-set.ts'
+import { createKeySet, type KeySet } from '../../../../server/token/verify/key-set.ts'
+import type { FaultCode } from '../../../../server/token/verify/refusal.ts'
 import type { VerifiedToken } from '../../../../server/token/verify/verify.ts'
 import { looksLikeToken, verify } from '../../../../server/token/verify/verify.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
@@ -11,9 +12,12 @@ import {
   NOW,
   payload,
   SECRET,
+  testAuthenticator,
   type IssuerChanges,
   testIssuer,
   token,
+  tokenFor,
+  userOf,
 } from '../../../support/tokens.ts'
 
 async function outcome(
@@ -180,12 +184,24 @@ describe('a refusal', () => {
     ['expired', token(payload({ exp: NOW }))],
     ['grants', token(payload({ respcast: { channel: [] } }))],
     ['too-many-names', token(payload({ respcast: { roles: Array(257).fill('r') } }))],
-  ])('has the code %s', async (code, text) => {
+    ['unknown-key', token(), { candidates: () => Promise.resolve([]) }],
+    ['key-removed', token(), { holds: () => false }],
+    ['internal', token(), { candidates: () => Promise.reject(new Error('boom')) }],
+  ] as [FaultCode, string, Partial<KeySet>?][])('has the code %s', async (code, text, keySet) => {
     const clock = new FakeClock(NOW * 1000)
     const issuer = testIssuer({ algorithms: ['HS256'] })
     const keys = createKeySet(issuer, { clock, fetch: noFetch, listener: {} })
+    Object.assign(keys, keySet)
     const result = await verify(text, new Map([[issuer.iss, { issuer, keys }]]), clock)
     expect(result).toHaveProperty('refused.code', code)
+  })
+
+  test('has the code role-expansion where its roles make too many patterns', async () => {
+    const { authenticator, roles } = testAuthenticator()
+    roles.set('role:r', userOf('role:r', '+subscribe &room:{claim.rooms[]}'))
+    const rooms = Array.from({ length: 257 }, (_, at) => `${at}`)
+    const result = await authenticator.authenticate(tokenFor({ roles: ['r'] }, { rooms }))
+    expect(result).toHaveProperty('refused.code', 'role-expansion')
   })
 
   test('names jti only once the signature is good', async () => {
