@@ -44,9 +44,7 @@ import type { TokenSessions } from './token/session/sessions.ts'
 import { createTokens } from './token/tokens.ts'
 import type { Fetch } from './token/verify/key-fetch.ts'
 import { Admission } from './transport/admission.ts'
-import { Reception } from './transport/reception.ts'
-import type { Backplane } from './upstream/backplane.ts'
-import { standalone } from './upstream/none.ts'
+import { standalone, type Backplane } from './upstream/backplane.ts'
 
 /** The surroundings of a core, which tests replace. */
 interface CoreParts {
@@ -106,7 +104,6 @@ export class Core implements Services {
   readonly cluster: ClusterView | undefined
   readonly dispatcher: Dispatcher
   readonly admission: Admission
-  readonly reception: Reception
   readonly shutdown: () => void
   readonly #openRevocations: (readOnly: boolean) => Promise<void>
 
@@ -171,7 +168,6 @@ export class Core implements Services {
     this.dispatcher = new Dispatcher(this)
 
     this.admission = new Admission(this)
-    this.reception = new Reception(this)
 
     config.onChange(['requirepass'], (settings) => {
       this.users.requirePassword(settings.text('requirepass'))

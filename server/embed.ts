@@ -2,10 +2,10 @@ import type { FastifyPluginAsync } from 'fastify'
 import { loadConfig } from './config/load.ts'
 import { Config } from './config/store.ts'
 import { Gateway } from './gateway.ts'
-import { respcastPlugin } from './http/plugin.ts'
+import { respcastPlugin } from './http/public.ts'
 import { silentLog, type Logger } from './log.ts'
 
-export type { RespcastHandle } from './http/plugin.ts'
+export type { RespcastHandle } from './http/public.ts'
 
 /** Options of an application that embeds the server. */
 export interface EmbedOptions {

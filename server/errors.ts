@@ -13,7 +13,7 @@ export const ERROR_CODES = {
 } as const
 
 /** A code of {@link ERROR_CODES}. */
-export type ErrorCode = keyof typeof ERROR_CODES
+type ErrorCode = keyof typeof ERROR_CODES
 
 /** An error of ours: `code` is stable, `message` is for people. */
 export class RespcastError extends Error {

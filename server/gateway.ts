@@ -14,7 +14,7 @@ import { KeepAlive } from './transport/keep-alive.ts'
 import { listenTcp, type Listener, type TcpEndpoint } from './transport/tcp.ts'
 
 /** Options of a gateway. */
-export interface GatewayParts {
+interface GatewayParts {
   readonly config: Config
   readonly log: Logger
   readonly clock?: Clock

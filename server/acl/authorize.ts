@@ -64,7 +64,7 @@ export function authorize(
   const { user, ceilings } = identity
   if (overlay === undefined && ceilings.length === 0) {
     // Small enough to be inlined in the dispatcher: most clients need nothing else.
-    if (isUnrestricted(user.selectors[0] as Selector, entry)) return undefined
+    if (isUnrestricted(user.selectors[0], entry)) return undefined
   }
   return decide(user, ceilings, overlay, entry, request)
 }
@@ -167,7 +167,7 @@ function refusalBy(
   request: Request,
   inCeiling: boolean,
 ): Pick<Denial, 'reason' | 'object'> | undefined {
-  if (isUnrestricted(selectors[0] as Selector, entry)) return undefined
+  if (isUnrestricted(selectors[0], entry)) return undefined
   let reason: Denial['reason'] = 'command'
   let position = 0
   for (let i = 0; i < selectors.length; i++) {

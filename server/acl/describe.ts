@@ -9,9 +9,9 @@ import type { KeyRule, Selector, User } from './user.ts'
 export function describeUser(user: User): string {
   const parts = ['user', user.name, ...describeFlags(user)]
   for (const hash of user.passwords) parts.push(`#${hash}`)
-  const [root, ...others] = user.selectors.map(describeSelector)
-  if (root !== undefined) parts.push(root)
-  for (const other of others) parts.push(`(${other})`)
+  const [root, ...others] = user.selectors
+  parts.push(describeSelector(root))
+  for (const other of others) parts.push(`(${describeSelector(other)})`)
   return parts.join(' ')
 }
 

@@ -169,11 +169,11 @@ export class UserDraft {
     this.#enabled = user.enabled
     this.#noPassword = user.noPassword
     this.#passwords = [...user.passwords]
-    const [root, ...others] = user.selectors.map(
-      (selector) => new SelectorDraft(catalog, options, this.#isRole, selector),
-    )
-    this.#root = root ?? new SelectorDraft(catalog, options, this.#isRole)
-    this.#others = others
+    const draftOf = (selector: Selector): SelectorDraft =>
+      new SelectorDraft(catalog, options, this.#isRole, selector)
+    const [root, ...others] = user.selectors
+    this.#root = draftOf(root)
+    this.#others = others.map(draftOf)
   }
 
   /**
@@ -218,7 +218,7 @@ export class UserDraft {
       enabled: this.#enabled,
       noPassword: this.#noPassword,
       passwords: this.#passwords,
-      selectors: [this.#root, ...this.#others].map((selector) => selector.finish()),
+      selectors: [this.#root.finish(), ...this.#others.map((selector) => selector.finish())],
     }
   }
 

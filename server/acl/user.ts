@@ -44,8 +44,11 @@ export interface User {
   /** SHA-256 of each password, 64 lower-case hex digits. */
   readonly passwords: readonly string[]
   /** The root permissions first, then the selectors in the order given. */
-  readonly selectors: readonly Selector[]
+  readonly selectors: Selectors
 }
+
+/** The root selector, which every user has, and those after it. */
+export type Selectors = readonly [root: Selector, ...others: Selector[]]
 
 /**
  * White space of C's `isspace` in the C locale, and NUL. User names, patterns and first arguments must not contain

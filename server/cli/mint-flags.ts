@@ -3,13 +3,15 @@ import type { TokenRequest } from '../token/mint.ts'
 /** Defaults of what the command line of `respcast token mint` leaves out. */
 type MintDefaults = Pick<TokenRequest, 'iss' | 'aud' | 'claim'>
 
-const LISTS = new Map([
+type ListName = 'roles' | 'channels' | 'subscribe' | 'publish' | 'deny'
+
+const LISTS: ReadonlyMap<string, ListName> = new Map([
   ['--role', 'roles'],
   ['--channel', 'channels'],
   ['--subscribe', 'subscribe'],
   ['--publish', 'publish'],
   ['--deny', 'deny'],
-] as const)
+])
 
 /** One line per flag, for `respcast token mint --help`. */
 export const MINT_FLAGS: readonly (readonly [flag: string, text: string])[] = [
@@ -36,15 +38,14 @@ export function readMintFlags(
   args: readonly string[],
   defaults: MintDefaults,
 ): TokenRequest | string {
-  const lists: Partial<Record<'roles' | 'channels' | 'subscribe' | 'publish' | 'deny', string[]>> =
-    {}
+  const lists: Partial<Record<ListName, string[]>> = {}
   const claims: [string, unknown][] = []
   const single = new Map<string, string>()
   for (let at = 0; at < args.length; at += 2) {
     const flag = args[at] as string
     const value = args[at + 1]
     if (value === undefined) return `${flag} needs a value`
-    const list = LISTS.get(flag as Parameters<typeof LISTS.get>[0])
+    const list = LISTS.get(flag)
     if (list !== undefined) (lists[list] ??= []).push(value)
     else if (flag === '--claim') {
       const claim = readClaim(value)

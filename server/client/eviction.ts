@@ -2,8 +2,7 @@ import type { Timer } from '../clock.ts'
 import type { Services } from '../command/context.ts'
 import type { Client } from './client.ts'
 import { CLOSES } from './close.ts'
-import { clientForLog } from './describe.ts'
-import { clientMemory } from './memory.ts'
+import { clientForLog, clientMemory } from './describe.ts'
 
 /** Clients below this size are one class; above it each class is twice the one before. */
 const SMALLEST_CLASS_BYTES = 32_768

@@ -1,20 +1,14 @@
 import type { Identity } from '../acl/authorize.ts'
-import type { AclLog, AclLogEvent } from '../acl/log.ts'
+import type { AclLogEvent } from '../acl/log.ts'
 import { passwordLogsIn } from '../acl/password.ts'
 import { isRoleName, isTokenUserName } from '../acl/user.ts'
 import { newUser } from '../acl/rules.ts'
-import type { UserTable } from '../acl/users.ts'
-import type { Clock } from '../clock.ts'
-import type { Counters } from '../command/counters.ts'
-import type { CommandTable } from '../command/table.ts'
-import type { Config } from '../config/store.ts'
-import { shown, type Logger } from '../log.ts'
+import type { Services } from '../command/context.ts'
+import { shown } from '../log.ts'
 import type { CompiledGrant } from '../token/grant/grants.ts'
 import type { TokenAuthenticator } from '../token/session/authenticator.ts'
-import type { TokenSessions } from '../token/session/sessions.ts'
 import type { TokenRefusal } from '../token/verify/refusal.ts'
 import type { Client } from './client.ts'
-import type { ClientTable } from './clients.ts'
 import { CLOSES, closeWith, type CodedCause } from './close.ts'
 import { describeClient } from './describe.ts'
 
@@ -83,18 +77,10 @@ type LoginVerdict = { readonly epoch: number } & (
 type LoginOutcome = { readonly error: string } | { readonly pushes: readonly Buffer[] }
 
 /** The parts of the server that logins concern. */
-interface LoginParts {
-  readonly config: Config
-  readonly clock: Clock
-  readonly log: Logger
-  readonly table: CommandTable
-  readonly users: UserTable
-  readonly clients: ClientTable
-  readonly aclLog: AclLog
-  readonly counters: Counters
-  readonly authenticator: TokenAuthenticator
-  readonly tokens: TokenSessions
-}
+type LoginHost = Pick<
+  Services,
+  'aclLog' | 'clients' | 'clock' | 'config' | 'counters' | 'log' | 'table' | 'tokens' | 'users'
+> & { readonly authenticator: TokenAuthenticator }
 
 /**
  * Login state machine of every connection, whether it logs in at the WebSocket upgrade, by AUTH or by HELLO AUTH.
@@ -112,10 +98,10 @@ interface LoginParts {
  * WebSocket to the default user, unless an administrator logs in as it by password.
  */
 export class Login {
-  readonly #parts: LoginParts
+  readonly #parts: LoginHost
   readonly #nobody: Identity
 
-  constructor(parts: LoginParts) {
+  constructor(parts: LoginHost) {
     this.#parts = parts
     const user = newUser(parts.table.catalog, '', { pubsubDefault: 'resetchannels' })
     this.#nobody = { user, ceilings: [], token: undefined }

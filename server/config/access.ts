@@ -1,9 +1,10 @@
 import { compileGlob } from '../../shared/glob.ts'
 import { quoteWord, splitWords } from '../../shared/words.ts'
 import { directiveNames, findDirective, type Directive } from './directives.ts'
+import { settingOf, valueOf } from './settings.ts'
 import type { Setting, SettingMap, Settings } from './settings.ts'
 import { holdsSecret } from './tables/tokens.ts'
-import { parseValue, type Parsed, type Refusal } from './values.ts'
+import { parseValue, type Lines, type Parsed, type Refusal } from './values.ts'
 
 /** Stands in the place of a secret. */
 const REDACTED = '(redacted)'
@@ -27,23 +28,22 @@ export function listConfig(
   for (const pattern of patterns) {
     if (!/[*?[]/.test(pattern)) {
       const directive = findDirective(pattern)
-      if (directive) add(pattern, settings.get(directive.name) as Setting)
+      if (directive) add(pattern, settingOf(settings, directive))
       continue
     }
     const glob = compileGlob(pattern, { ignoreCase: true })
     for (const [name, directive] of directiveNames()) {
-      if (!directive.hidden && glob.matches(name))
-        add(name, settings.get(directive.name) as Setting)
+      if (!directive.hidden && glob.matches(name)) add(name, settingOf(settings, directive))
     }
   }
   return [...found.values()]
 }
 
-function shownText({ directive, text, value }: Setting): string {
+function shownText(setting: Setting): string {
+  const { directive, text } = setting
   if (directive.secret) return text === '' ? '' : REDACTED
   if (directive.name !== 'issuer') return text
-  const lines = value as readonly (readonly string[])[]
-  return lines
+  return valueOf(setting, 'lines')
     .map((words) =>
       (holdsSecret(words) ? [...words.slice(0, 2), REDACTED] : words).map(quoteWord).join(' '),
     )
@@ -93,7 +93,7 @@ export function readPairs(
   }
   const changes: Change[] = []
   for (const [typed, directive, value] of known) {
-    const parsed = readValue(directive, value, settings.get(directive.name) as Setting)
+    const parsed = readValue(directive, value, settingOf(settings, directive))
     if ('reason' in parsed) return setError(typed, parsed.reason)
     const source = { kind: 'config-set', where: 'CONFIG SET' } as const
     changes.push({ typed, setting: { directive, ...parsed, source } })
@@ -117,8 +117,7 @@ function refusalOf(directive: Directive, current: Settings, client: SetClient): 
 }
 
 function readValue(directive: Directive, value: string, current: Setting): Parsed | Refusal {
-  if (directive.type === 'lines')
-    return readLines(directive, value, current.value as readonly (readonly string[])[])
+  if (directive.type === 'lines') return readLines(directive, value, valueOf(current, 'lines'))
   // CONFIG SET of a list replaces it; classes of buffer limits that are not named stay.
   return parseValue(directive, [value], directive.type === 'list' ? undefined : current.value)
 }
@@ -127,11 +126,7 @@ function readValue(directive: Directive, value: string, current: Setting): Parse
  * A directive of several lines is set as a whole, its lines separated by line feeds. What CONFIG GET answers may be
  * set again: `(redacted)` stands for the secret that is there.
  */
-function readLines(
-  directive: Directive,
-  value: string,
-  current: readonly (readonly string[])[],
-): Parsed | Refusal {
+function readLines(directive: Directive, value: string, current: Lines): Parsed | Refusal {
   let parsed: Parsed = { value: [], text: '' }
   for (const line of value.split('\n').filter((each) => each.trim() !== '')) {
     let words: readonly string[] | undefined = splitWords(line)

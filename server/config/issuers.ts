@@ -1,9 +1,9 @@
 import type { DirectiveName } from './directives.ts'
 import type { Settings } from './settings.ts'
-import type { Spec } from './spec.ts'
+import type { DirectiveType, Spec } from './spec.ts'
 import { ISSUER_PROPERTIES, NAMED_ISSUER_PROPERTIES } from './tables/tokens.ts'
 import { parseValue } from './values.ts'
-import type { Value } from './values.ts'
+import type { Value, ValueOf } from './values.ts'
 
 /** Configuration of one issuer. Texts are byte strings, files absolute paths; empty is unset. */
 export interface IssuerSettings {
@@ -37,7 +37,14 @@ export interface IssuerSettings {
   readonly ceiling: string
 }
 
-type Property = keyof typeof ISSUER_PROPERTIES | keyof typeof NAMED_ISSUER_PROPERTIES
+type Properties = typeof ISSUER_PROPERTIES & typeof NAMED_ISSUER_PROPERTIES
+
+type Property = keyof Properties
+
+/** Names of the properties of a type. */
+type PropertyOf<T extends DirectiveType> = {
+  [P in Property]: Properties[P]['type'] extends T ? P : never
+}[Property]
 
 const PROPERTIES: Readonly<Record<Property, Spec>> = {
   ...ISSUER_PROPERTIES,
@@ -97,13 +104,15 @@ function build(
   alias: string | undefined,
   get: (property: Property) => Value,
 ): IssuerSettings {
-  const text = (property: Property): string => get(property) as string
-  const file = (property: Property): string => settings.inDir(text(property))
+  const value = <T extends DirectiveType>(property: PropertyOf<T>): ValueOf<T> =>
+    get(property) as ValueOf<T>
+  const text = value<'string'>
+  const file = (property: PropertyOf<'string'>): string => settings.inDir(text(property))
   return {
     alias,
     issuer: text('issuer'),
-    audience: get('audience') as readonly string[],
-    algorithms: get('algorithms') as readonly string[],
+    audience: value<'list'>('audience'),
+    algorithms: value<'list'>('algorithms'),
     jwksUrl: text('jwks-url'),
     jwksFile: file('jwks-file'),
     publicKeyFile: file('public-key-file'),
@@ -111,16 +120,16 @@ function build(
     secret: text('secret'),
     previousSecretFile: file('previous-secret-file'),
     previousSecret: text('previous-secret'),
-    previousSecretUntil: get('previous-secret-until') as number,
+    previousSecretUntil: value<'integer'>('previous-secret-until'),
     claimsFormat: get('claims-format') as IssuerSettings['claimsFormat'],
     claim: text('claim'),
     scopeClaim: text('scope-claim'),
     scopePrefix: text('scope-prefix'),
     groupsClaim: text('groups-claim'),
-    groupRoles: get('group-role') as IssuerSettings['groupRoles'],
-    leewaySeconds: get('leeway') as number,
-    maxLifetimeSeconds: get('max-lifetime') as number,
-    roles: get('roles') as readonly string[],
+    groupRoles: value<'lines'>('group-role'),
+    leewaySeconds: value<'seconds'>('leeway'),
+    maxLifetimeSeconds: value<'seconds'>('max-lifetime'),
+    roles: value<'list'>('roles'),
     ceiling: text('ceiling'),
   }
 }

@@ -5,7 +5,7 @@ import type { Spec } from './spec.ts'
 import { holdsSecret } from './tables/tokens.ts'
 import { ConfigError, readConfigFile } from './parse.ts'
 import type { SourceKind, Statement } from './parse.ts'
-import { defaultSettings } from './settings.ts'
+import { defaultSettings, settingOf, valueOf } from './settings.ts'
 import type { Setting, SettingMap } from './settings.ts'
 import { parseValue, takesWords } from './values.ts'
 import { quoteWord, splitWords } from '../../shared/words.ts'
@@ -43,11 +43,11 @@ export interface LoadedConfig {
  * @throws {ConfigError} With one line for people, at the first thing that is wrong.
  */
 export function loadConfig(input: LoadInput): LoadedConfig {
-  const commandLine = splitArguments(input.argv)
+  const { file, statements: ofCommandLine } = splitArguments(input.argv)
   const statements = [
-    ...(commandLine.file === undefined ? [] : readConfigFile(commandLine.file, input.cwd)),
+    ...(file === undefined ? [] : readConfigFile(file, input.cwd)),
     ...readEnvironment(input.env),
-    ...commandLine.statements,
+    ...ofCommandLine,
   ]
   const settings = defaultSettings()
   const withoutEffect = new Map<string, string>()
@@ -59,12 +59,11 @@ export function loadConfig(input: LoadInput): LoadedConfig {
       withoutEffect.set(directive?.name ?? statement.name.toLowerCase(), statement.name)
     }
   }
-  const isFile = commandLine.file !== undefined && commandLine.file !== '-'
   return {
     settings,
     cwd: input.cwd,
-    file: isFile ? resolve(input.cwd, commandLine.file as string) : undefined,
-    isConfigured: commandLine.file !== undefined || statements.length > 0,
+    file: file === undefined || file === '-' ? undefined : resolve(input.cwd, file),
+    isConfigured: file !== undefined || statements.length > 0,
     withoutEffect: [...withoutEffect.values()],
   }
 }
@@ -88,7 +87,7 @@ function applyStatement(
       `Use ${file}.`,
     )
   }
-  const current = settings.get(directive.name) as Setting
+  const current = settingOf(settings, directive)
   const parsed = parseValue(directive, statement.words, addedTo(current, statement.kind))
   if ('reason' in parsed) throw valueError(statement, directive, parsed.reason)
   if (directive.name === 'user') refuseSecondUser(current, directive, statement)
@@ -109,7 +108,7 @@ function addedTo(current: Setting, kind: SourceKind): Setting['value'] | undefin
 
 function refuseSecondUser(current: Setting, directive: Directive, statement: Statement): void {
   const [name] = statement.words
-  if ((current.value as string[][]).some(([known]) => known === name)) {
+  if (valueOf(current, 'lines').some(([known]) => known === name)) {
     throw valueError(
       statement,
       directive,

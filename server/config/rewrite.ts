@@ -9,7 +9,7 @@ import type { Directive } from './directives.ts'
 import { holdsSecret } from './tables/tokens.ts'
 import { parseConfig } from './parse.ts'
 import type { Statement } from './parse.ts'
-import { defaultSetting } from './settings.ts'
+import { defaultSetting, settingOf, valueOf } from './settings.ts'
 import type { Setting, SettingMap } from './settings.ts'
 import { BUFFER_CLASSES, parseValue } from './values.ts'
 import type { BufferClass, BufferLimits } from './values.ts'
@@ -69,9 +69,7 @@ export function rewriteConfig(
     return fate === 'keep' ? [line] : fate === 'drop' ? [] : fate
   })
   const added = [
-    ...DIRECTIVES.flatMap((directive) =>
-      addedLines(settings.get(directive.name) as Setting, written),
-    ),
+    ...DIRECTIVES.flatMap((directive) => addedLines(settingOf(settings, directive), written)),
     ...userQueue.map((rules) => `user ${rules}`),
   ]
   if (added.length > 0 && !kept.includes(SIGNATURE))
@@ -96,12 +94,12 @@ function fateOf(
 ): Fate {
   const directive = findDirective(statement.name)
   if (!directive || directive.secret || UNTOUCHED.has(directive.name)) return 'keep'
-  const setting = settings.get(directive.name) as Setting
+  const setting = settingOf(settings, directive)
   if (directive.name === 'user') return userFate(statement, userQueue)
   if (directive.name === 'issuer') return issuerFate(statement, setting, written)
   if (directive.name === 'save') return saveFate(statement, later, setting, written)
   if (directive.type === 'buffer-limits')
-    return bufferFate(statement, setting.value as BufferLimits, written)
+    return bufferFate(statement, directive, valueOf(setting, 'buffer-limits'), written)
   if (directive.type === 'lines') return lineFate(statement, directive, setting, written)
   written.add(directive.name)
   // Of several lines the last one counts; those before it are let be.
@@ -122,7 +120,7 @@ function userFate(statement: Statement, queue: string[]): Fate {
 function issuerFate(statement: Statement, setting: Setting, written: Set<string>): Fate {
   if (holdsSecret(statement.words)) return 'keep'
   const key = issuerKey(statement.words)
-  const now = (setting.value as string[][]).findLast((words) => issuerKey(words) === key)
+  const now = valueOf(setting, 'lines').findLast((words) => issuerKey(words) === key)
   if (!now || written.has(key)) return 'drop'
   written.add(key)
   return now.join('\0') === statement.words.join('\0') ? 'keep' : [issuerLine(now)]
@@ -136,7 +134,7 @@ function lineFate(
   written: Set<string>,
 ): Fate {
   const key = lineKey(name, statement.words)
-  const holds = (setting.value as string[][]).some((words) => lineKey(name, words) === key)
+  const holds = valueOf(setting, 'lines').some((words) => lineKey(name, words) === key)
   if (!holds || written.has(key)) return 'drop'
   written.add(key)
   return 'keep'
@@ -157,8 +155,12 @@ function saveFate(
   return 'keep'
 }
 
-function bufferFate(statement: Statement, limits: BufferLimits, written: Set<string>): Fate {
-  const directive = findDirective('client-output-buffer-limit') as Directive
+function bufferFate(
+  statement: Statement,
+  directive: Directive,
+  limits: BufferLimits,
+  written: Set<string>,
+): Fate {
   const parsed = parseValue(directive, statement.words, limits)
   const named = BUFFER_CLASSES.filter((name) => {
     const words = statement.words.map((word) => word.toLowerCase())
@@ -166,7 +168,8 @@ function bufferFate(statement: Statement, limits: BufferLimits, written: Set<str
   })
   const fresh = named.filter((name) => !written.has(bufferKey(name)))
   for (const name of named) written.add(bufferKey(name))
-  const text = defaultText(limits)
+  const inForce = parseValue(directive, [], limits)
+  const text = 'reason' in inForce ? '' : inForce.text
   if (!('reason' in parsed) && parsed.text === text && fresh.length === named.length) return 'keep'
   return fresh.length === 0 ? 'drop' : fresh.map((name) => bufferLine(name, limits))
 }
@@ -175,7 +178,7 @@ function addedLines(setting: Setting, written: ReadonlySet<string>): string[] {
   const { directive } = setting
   if (directive.secret || directive.name === 'user' || UNTOUCHED.has(directive.name)) return []
   if (directive.name === 'issuer') {
-    const lines = setting.value as string[][]
+    const lines = valueOf(setting, 'lines')
     const last = lines.filter(
       (words, at) => lines.findLastIndex((other) => issuerKey(other) === issuerKey(words)) === at,
     )
@@ -184,13 +187,13 @@ function addedLines(setting: Setting, written: ReadonlySet<string>): string[] {
       .map(issuerLine)
   }
   if (directive.type === 'lines') {
-    return (setting.value as string[][])
+    return valueOf(setting, 'lines')
       .filter((words) => !written.has(lineKey(directive.name, words)))
       .map((words) => [directive.name, ...words.map(quoteWord)].join(' '))
   }
   if (directive.type === 'buffer-limits') {
-    const limits = setting.value as BufferLimits
-    const usual = defaultSetting(directive).value as BufferLimits
+    const limits = valueOf(setting, 'buffer-limits')
+    const usual = valueOf(defaultSetting(directive), 'buffer-limits')
     return BUFFER_CLASSES.filter(
       (name) =>
         !written.has(bufferKey(name)) && bufferLine(name, limits) !== bufferLine(name, usual),
@@ -239,9 +242,4 @@ function shortMemory(bytes: string): string {
     if (number > 0n && number % (1n << shift) === 0n) return `${number >> shift}${unit}`
   }
   return bytes
-}
-
-function defaultText(limits: BufferLimits): string {
-  const parsed = parseValue(findDirective('client-output-buffer-limit') as Directive, [], limits)
-  return 'reason' in parsed ? '' : parsed.text
 }

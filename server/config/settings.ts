@@ -2,8 +2,9 @@ import { resolve } from 'node:path'
 import { DIRECTIVES } from './directives.ts'
 import type { ChoiceOf, Directive, DirectiveName, NameOf } from './directives.ts'
 import type { SourceKind } from './parse.ts'
+import type { DirectiveType } from './spec.ts'
 import { parseValue } from './values.ts'
-import type { BufferLimits, MemoryOrPercent, Value } from './values.ts'
+import type { BufferLimits, Lines, Value, ValueOf } from './values.ts'
 
 /** Origin of a value. */
 interface Source {
@@ -34,6 +35,16 @@ export function defaultSettings(): Map<string, Setting> {
 /** The default of one directive. */
 export function defaultSetting(directive: Directive): Setting {
   return DEFAULTS.get(directive.name) as Setting
+}
+
+/** The setting of a directive in a set of them. */
+export function settingOf(settings: SettingMap, directive: Directive): Setting {
+  return settings.get(directive.name) ?? defaultSetting(directive)
+}
+
+/** The value of a setting whose directive is of a type. */
+export function valueOf<T extends DirectiveType>({ value }: Setting, _type: T): ValueOf<T> {
+  return value as ValueOf<T>
 }
 
 const DEFAULTS: SettingMap = new Map(
@@ -82,32 +93,32 @@ export class Settings {
   }
 
   boolean(name: NameOf<'boolean'>): boolean {
-    return this.#setting(name).value as boolean
+    return this.#value<'boolean'>(name)
   }
 
   /** A whole number in the directive's unit; an octal one as a number. */
   integer(name: NameOf<'integer' | 'octal'>): number {
-    return this.#setting(name).value as number
+    return this.#value<'integer' | 'octal'>(name)
   }
 
   seconds(name: NameOf<'seconds'>): number {
-    return this.#setting(name).value as number
+    return this.#value<'seconds'>(name)
   }
 
   /** Bytes. */
   memory(name: NameOf<'memory'>): number {
-    return this.#setting(name).value as number
+    return this.#value<'memory'>(name)
   }
 
   /** A count or a number of bytes that 0 switches off: Infinity then. */
   limit(name: NameOf<'integer' | 'memory'>): number {
-    const value = this.#setting(name).value as number
+    const value = this.#value<'integer' | 'memory'>(name)
     return value === 0 ? Number.POSITIVE_INFINITY : value
   }
 
   /** Bytes; a percentage is taken of `maxmemory`, so it is 0 (no limit) while that is 0. */
   memoryOrPercent(name: NameOf<'memory-or-percent'>): number {
-    const value = this.#setting(name).value as MemoryOrPercent
+    const value = this.#value<'memory-or-percent'>(name)
     return 'bytes' in value
       ? value.bytes
       : Math.floor((this.memory('maxmemory') * value.percent) / 100)
@@ -119,7 +130,7 @@ export class Settings {
   }
 
   text(name: NameOf<'string'>): string {
-    return this.#setting(name).value as string
+    return this.#value<'string'>(name)
   }
 
   /**
@@ -137,17 +148,17 @@ export class Settings {
   }
 
   list(name: NameOf<'list' | 'flags'>): readonly string[] {
-    return this.#setting(name).value as readonly string[]
+    return this.#value<'list' | 'flags'>(name)
   }
 
   /** Output limits of every class. */
   bufferLimits(): BufferLimits {
-    return this.#setting('client-output-buffer-limit').value as BufferLimits
+    return this.#value<'buffer-limits'>('client-output-buffer-limit')
   }
 
   /** The words of each line of a directive that may stand several times: `user`, `issuer`, `rename-command`. */
-  lines(name: NameOf<'lines'>): readonly (readonly string[])[] {
-    return this.#setting(name).value as readonly (readonly string[])[]
+  lines(name: NameOf<'lines'>): Lines {
+    return this.#value<'lines'>(name)
   }
 
   /** The value of any directive; its form follows from the directive's type. */
@@ -158,6 +169,10 @@ export class Settings {
   /** The origin of the value. */
   source(name: DirectiveName): Source {
     return this.#setting(name).source
+  }
+
+  #value<T extends DirectiveType>(name: NameOf<T>): ValueOf<T> {
+    return this.#setting(name).value as ValueOf<T>
   }
 
   #setting(name: string): Setting {

@@ -17,7 +17,7 @@ export type DirectiveType =
  * When a value counts: `live` at once, also by CONFIG SET; `start` from the next start on;
  * `none` never, it is kept so that the configuration of a Redis or Valkey starts here.
  */
-export type Effect = 'live' | 'start' | 'none'
+type Effect = 'live' | 'start' | 'none'
 
 /** A bound of a number; those of 64 bits do not fit a `number`. */
 export type Bound = number | bigint
@@ -67,12 +67,12 @@ export interface Spec<T extends DirectiveType = DirectiveType> extends Traits {
 }
 
 /** An enumeration whose words are known to the compiler. */
-export interface ChoiceSpec<V extends string> extends Spec<'enumeration'> {
+interface ChoiceSpec<V extends string> extends Spec<'enumeration'> {
   readonly values: readonly V[]
 }
 
 /** Directives of one theme, by name. */
-export type Table = Readonly<Record<string, Spec>>
+type Table = Readonly<Record<string, Spec>>
 
 /** 2^31 - 1, Redis' bound for an `int`. */
 export const INT_MAX = 2_147_483_647

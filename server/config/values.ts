@@ -1,4 +1,4 @@
-import type { Bound, Spec } from './spec.ts'
+import type { Bound, DirectiveType, Spec } from './spec.ts'
 import { quoteWord } from '../../shared/words.ts'
 
 /** Classes of clients whose output has limits of their own, in the order of CONFIG GET. */
@@ -22,15 +22,27 @@ export type BufferLimits = Readonly<Record<BufferClass, BufferLimit>>
 /** Bytes, or a share of `maxmemory`. */
 export type MemoryOrPercent = { readonly bytes: number } | { readonly percent: number }
 
+/** The lines of a directive that may stand several times, each split into words. */
+export type Lines = readonly (readonly string[])[]
+
+/** Value of a directive of a type. */
+export type ValueOf<T extends DirectiveType> = {
+  boolean: boolean
+  integer: number
+  octal: number
+  seconds: number
+  memory: number
+  'memory-or-percent': MemoryOrPercent
+  enumeration: string
+  flags: readonly string[]
+  string: string
+  list: readonly string[]
+  'buffer-limits': BufferLimits
+  lines: Lines
+}[T]
+
 /** Value of a directive; its form follows from the type. */
-export type Value =
-  | boolean
-  | number
-  | string
-  | readonly string[]
-  | readonly (readonly string[])[]
-  | BufferLimits
-  | MemoryOrPercent
+export type Value = ValueOf<DirectiveType>
 
 /** A value with the text by which CONFIG GET shows it. */
 export interface Parsed {
@@ -91,13 +103,13 @@ function parseByType(
 ): Parsed | Refusal {
   switch (spec.type) {
     case 'list':
-      return parseList(spec, words, previous as readonly string[] | undefined)
+      return parseList(spec, words, previous as ValueOf<'list'> | undefined)
     case 'flags':
       return parseFlags(spec, words)
     case 'buffer-limits':
       return parseBufferLimits(words, (previous as BufferLimits | undefined) ?? NO_LIMITS)
     case 'lines': {
-      const lines = [...((previous as string[][] | undefined) ?? []), words]
+      const lines = [...((previous as Lines | undefined) ?? []), words]
       return { value: lines, text: lines.map((line) => line.map(quoteWord).join(' ')).join('\n') }
     }
     default: {

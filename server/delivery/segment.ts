@@ -33,7 +33,7 @@ export function payloadOf(bytes: Buffer): Payload {
 export type DropTest = (kind: MessageKind, name: string, channel: string) => boolean
 
 /** Whole frames `[start, end)` of a segment. */
-export interface Run {
+interface Run {
   readonly start: number
   readonly end: number
 }

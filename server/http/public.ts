@@ -1,8 +1,47 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import { respcastPlugin } from './plugin.ts'
 import { createHttpServer, serveFolder, type HttpTls } from './server.ts'
+import { openWebSocketRoute } from './websocket-route.ts'
+
+/** Options of the plugin. */
+interface RespcastPluginOptions {
+  readonly core: Core
+  readonly keepAlive: KeepAlive
+}
+
+/** `app.respcast`: Pub/Sub from within an application that embeds the server. */
+export interface RespcastHandle {
+  /**
+   * PUBLISH. Texts are encoded as UTF-8.
+   *
+   * @returns How many deliveries were made by this server.
+   */
+  publish(channel: string | Uint8Array, payload: string | Uint8Array): number
+  /** SPUBLISH. */
+  spublish(shardChannel: string | Uint8Array, payload: string | Uint8Array): number
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly respcast: RespcastHandle
+  }
+}
+
+/** The core as a Fastify plugin: the WebSocket at `ws-path`, and `app.respcast`. */
+export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (app, options) => {
+  const { core, keepAlive } = options
+  app.decorate('respcast', handleOf(core))
+  await openWebSocketRoute(app, {
+    core,
+    keepAlive,
+    listener: 'public',
+    path: core.config.text('ws-path'),
+  })
+}
+
+// The decoration is for the whole application, not for a scope of its own (Fastify, "Encapsulation").
+Object.defineProperty(respcastPlugin, Symbol.for('skip-override'), { value: true })
 
 /** The public listener: the WebSocket, the page at `/`, and the client bundle in `/client/`. */
 export async function createPublicApp(
@@ -15,4 +54,17 @@ export async function createPublicApp(
   await serveFolder(app, 'page', '/')
   await serveFolder(app, 'client', '/client/')
   return app
+}
+
+/** `app.respcast` of a core. */
+function handleOf(core: Core): FastifyInstance['respcast'] {
+  return {
+    publish: (channel, payload) => core.publish('channel', bytesOf(channel), bytesOf(payload)),
+    spublish: (channel, payload) => core.publish('shard', bytesOf(channel), bytesOf(payload)),
+  }
+}
+
+/** The core keeps what it is given, and the caller may change what it gave. */
+function bytesOf(value: string | Uint8Array): Buffer {
+  return typeof value === 'string' ? Buffer.from(value, 'utf8') : Buffer.from(value)
 }

@@ -8,6 +8,7 @@ import type { Rejection } from '../command/counters.ts'
 import type { Core } from '../core.ts'
 import { shown } from '../log.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
+import { connectWebSocket } from '../transport/reception.ts'
 import {
   ServedWebSocket,
   serveWebSocket,
@@ -235,7 +236,8 @@ function accept(
   const { socket } = request.raw
   const compresses = core.config.boolean('ws-permessage-deflate')
   const sink = new WebSocketSink(webSocket, compresses ? undefined : socket)
-  const connection = core.reception.connectWebSocket(
+  const connection = connectWebSocket(
+    core,
     {
       listener,
       address: hostAndPort(request.ip, socket.remotePort ?? 0),

@@ -1,5 +1,5 @@
 import type { Client, ClientOrigin, TransportName } from '../client/client.ts'
-import { clientMemory } from '../client/memory.ts'
+import { clientMemory } from '../client/describe.ts'
 import type { Space } from '../pubsub/subscriber.ts'
 
 /** The transports and listeners that go together. */

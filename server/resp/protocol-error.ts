@@ -1,5 +1,5 @@
 /** Why the bytes of a peer cannot be parsed any further. */
-export type ProtocolErrorKind = 'protocol' | 'too-large' | 'cross-protocol'
+type ProtocolErrorKind = 'protocol' | 'too-large' | 'cross-protocol'
 
 const CODES = {
   protocol: 'ERR_RESP_PROTOCOL',

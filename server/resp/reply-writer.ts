@@ -14,7 +14,7 @@ const SHORT_TEXT = 32
 const STARTS_WITH_CODE = /^[A-Z][A-Z0-9_]*(?: |$)/
 
 /** Somewhere in a writer's bytes; see {@link ReplyWriter.mark}. */
-export type Mark = number
+type Mark = number
 
 /**
  * Writes the reply of one command at a time, in the protocol of the client that sent it.

@@ -1,14 +1,17 @@
 import type { Services } from '../command/context.ts'
+import { ISSUER_DIRECTIVES } from '../config/issuers.ts'
+import type { Settings } from '../config/settings.ts'
+import { RespcastError } from '../errors.ts'
 import { shown } from '../log.ts'
-import type { AuditLog } from './revoke/audit.ts'
-import { TokenAuthenticator } from './session/authenticator.ts'
-import { CACHE_TIMES } from './verify/jwks-cache.ts'
 import { TokenExplainer } from './explain/explain.ts'
-import type { Fetch } from './verify/key-fetch.ts'
+import { AuditLog } from './revoke/audit.ts'
+import { RevocationTable } from './revoke/table.ts'
+import { TokenAuthenticator } from './session/authenticator.ts'
 import { TokenSessions } from './session/sessions.ts'
-import { reloadIssuers } from './verify/issuer-reload.ts'
 import { configuredIssuers } from './verify/configured-issuers.ts'
-import { createRevocations } from './revoke/files.ts'
+import { CACHE_TIMES } from './verify/jwks-cache.ts'
+import type { Fetch } from './verify/key-fetch.ts'
+import type { PreparedIssuers } from './verify/trusted-issuers.ts'
 
 /** The parts of the core that tokens work with. */
 type TokenHost = Pick<
@@ -61,7 +64,19 @@ export function createTokens(
       keysRemoved: (_issuer, keyIds) => sessions.keysRemoved(keyIds),
     },
   })
-  const revocations = createRevocations(config, clock, log)
+  const path = config.path('token-log-file')
+  const revocations = new RevocationTable({
+    clock,
+    path,
+    onDurable: (isDurable, error) => {
+      if (isDurable) log.info({ path }, 'revocations are durable again')
+      else log.error({ err: error, path }, 'revocations are in force but not durable')
+    },
+  })
+  const audit = new AuditLog({
+    path: config.path('token-audit-file'),
+    maxBytes: () => config.memory('token-audit-max'),
+  })
   const sessions: TokenSessions = new TokenSessions({
     config,
     clock,
@@ -72,17 +87,67 @@ export function createTokens(
     users,
     clients,
     registry,
-    revocations: revocations.table,
-    audit: revocations.audit,
+    revocations,
+    audit,
   })
-  reloadIssuers({ config, log, authenticator, sessions })
+  reloadIssuers(server, authenticator, sessions)
   const explainer = new TokenExplainer({
     authenticator,
     findUser: (name) => users.get(name),
     grantOf: (client) => sessions.grantOf(client),
-    revocations: sessions.revocations,
+    revocations,
   })
-  const open = (readOnly: boolean): Promise<void> =>
-    revocations.open(authenticator.enabled && !readOnly)
-  return { authenticator, sessions, explainer, audit: revocations.audit, open }
+  const open = async (readOnly: boolean): Promise<void> => {
+    const mustBeWritable = authenticator.enabled && !readOnly
+    await revocations.open(mustBeWritable)
+    if (mustBeWritable) await audit.open()
+    if (revocations.size > 0) log.info({ revocations: revocations.size }, 'revocations in force')
+  }
+  return { authenticator, sessions, explainer, audit, open }
+}
+
+/**
+ * Lets CONFIG SET and SIGHUP change issuers. The new issuers are prepared while the change is checked, so that unusable
+ * ones are refused with a reason and change nothing. They come into force after everything else has accepted the change:
+ * old keys verify nothing from then on, and sessions whose token would now be refused are closed.
+ */
+function reloadIssuers(
+  { config, log }: Pick<Services, 'config' | 'log'>,
+  authenticator: TokenAuthenticator,
+  sessions: TokenSessions,
+): void {
+  let candidate: PreparedIssuers | undefined
+  const discard = (): void => {
+    if (candidate !== undefined) authenticator.issuers.discard(candidate)
+    candidate = undefined
+  }
+
+  config.addValidator(ISSUER_DIRECTIVES, (settings) => {
+    // Another validator refused the change for which the last candidate was prepared.
+    discard()
+    if (!isTouched(config, settings)) return undefined
+    try {
+      candidate = authenticator.issuers.prepare(configuredIssuers(settings))
+      return undefined
+    } catch (error) {
+      if (error instanceof RespcastError) return error.message
+      throw error
+    }
+  })
+  config.afterChange(ISSUER_DIRECTIVES, () => {
+    if (candidate === undefined) return
+    const aliases = authenticator.issuers.replace(candidate)
+    candidate = undefined
+    const before = sessions.size
+    sessions.issuersChanged(({ issuerAlias }) => aliases.has(issuerAlias))
+    log.info(
+      { issuers: [...aliases].map((alias) => alias ?? 'default'), cut: before - sessions.size },
+      'issuers changed',
+    )
+  })
+}
+
+/** Reports whether a candidate sets any directive of issuers, even to its present value: key files are read again then. */
+function isTouched(current: Settings, candidate: Settings): boolean {
+  return ISSUER_DIRECTIVES.some((name) => candidate.source(name) !== current.source(name))
 }

@@ -61,7 +61,7 @@ export interface ByteReader {
 }
 
 /** A socket, and the function that starts reading from it. */
-export interface ReadableSocket {
+interface ReadableSocket {
   readonly socket: Socket
   readonly start: (reader: ByteReader) => void
 }

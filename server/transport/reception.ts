@@ -7,7 +7,7 @@ import type { Protocol } from '../resp/reply-writer.ts'
 import { Connection, type ConnectionHost } from './connection.ts'
 
 /** The parts of the core that new connections concern. */
-interface ReceptionHost extends ConnectionHost {
+export interface ReceptionHost extends ConnectionHost {
   readonly clients: ClientTable
   readonly flusher: Flusher
 }
@@ -18,46 +18,42 @@ type RespPeer = Omit<ClientOrigin, 'id' | 'connectedMs' | 'listener' | 'origin'>
 /** A peer as an HTTP listener sees it. */
 type WebSocketPeer = Omit<ClientOrigin, 'id' | 'connectedMs' | 'transport'>
 
-/** Makes clients of accepted connections. */
-export class Reception {
-  readonly #host: ReceptionHost
+/** Makes a client of an accepted RESP connection, in RESP2. */
+export function connectTcp(host: ReceptionHost, peer: RespPeer, sink: Sink): Connection {
+  const { limits, login } = host
+  const origin = { ...peer, listener: 'resp', origin: undefined } as const
+  const client = newClient(host, origin, sink, 2, limits.tcpClients)
+  return new Connection(client, limits.tcpRequests, host, login.start(client))
+}
 
-  constructor(host: ReceptionHost) {
-    this.#host = host
-  }
+/**
+ * Makes a client of an accepted WebSocket, in RESP3.
+ *
+ * @param token One that came with the upgrade: nothing is executed before it is verified.
+ */
+export function connectWebSocket(
+  host: ReceptionHost,
+  peer: WebSocketPeer,
+  sink: Sink,
+  token: string | undefined,
+): Connection {
+  const { limits, login } = host
+  const origin = { ...peer, transport: 'websocket' } as const
+  const client = newClient(host, origin, sink, 3, limits.webSocketClients)
+  return new Connection(client, limits.webSocketRequests, host, login.start(client, token))
+}
 
-  /** Makes a client of a RESP connection, in RESP2. */
-  connectTcp(peer: RespPeer, sink: Sink): Connection {
-    const { limits, login } = this.#host
-    const origin = { ...peer, listener: 'resp', origin: undefined } as const
-    const client = this.#newClient(origin, sink, 2, limits.tcpClients)
-    return new Connection(client, limits.tcpRequests, this.#host, login.start(client))
-  }
-
-  /**
-   * Makes a client of a WebSocket, in RESP3.
-   *
-   * @param token One that came with the upgrade: nothing is executed before it is verified.
-   */
-  connectWebSocket(peer: WebSocketPeer, sink: Sink, token: string | undefined): Connection {
-    const { limits, login } = this.#host
-    const origin = { ...peer, transport: 'websocket' } as const
-    const client = this.#newClient(origin, sink, 3, limits.webSocketClients)
-    const verified = login.start(client, token)
-    return new Connection(client, limits.webSocketRequests, this.#host, verified)
-  }
-
-  #newClient(
-    origin: Omit<ClientOrigin, 'id' | 'connectedMs'>,
-    sink: Sink,
-    protocol: Protocol,
-    limits: ClientLimits,
-  ): Client {
-    const { clients, clock, flusher, login } = this.#host
-    const whole = { ...origin, id: clients.takeId(), connectedMs: clock.monotonicMs() }
-    const identity = login.initialIdentity(origin.transport)
-    const client = new Client(whole, identity, protocol, limits, sink, flusher, clients)
-    clients.add(client)
-    return client
-  }
+function newClient(
+  host: ReceptionHost,
+  origin: Omit<ClientOrigin, 'id' | 'connectedMs'>,
+  sink: Sink,
+  protocol: Protocol,
+  limits: ClientLimits,
+): Client {
+  const { clients, clock, flusher, login } = host
+  const whole = { ...origin, id: clients.takeId(), connectedMs: clock.monotonicMs() }
+  const identity = login.initialIdentity(origin.transport)
+  const client = new Client(whole, identity, protocol, limits, sink, flusher, clients)
+  clients.add(client)
+  return client
 }

@@ -7,13 +7,12 @@ import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
 import type { Admission } from './admission.ts'
 import { readAsStream, SharedReadBuffer, SocketSink } from './raw-socket.ts'
-import type { Reception } from './reception.ts'
+import { connectTcp, type ReceptionHost } from './reception.ts'
 
 /** The parts of the core that RESP listeners work with. */
-interface TcpHost {
+interface TcpHost extends ReceptionHost {
   readonly admission: Admission
   readonly config: Settings
-  readonly reception: Reception
 }
 
 /** Origin of a connection. */
@@ -137,7 +136,7 @@ function acceptSocket(
     endpoint.kind === 'tls' ? readAsStream(accepted) : reads.readInto(accepted)
   if (socket !== accepted) socket.on('error', destroyOnError)
   const sink = new SocketSink(socket)
-  const connection = host.reception.connectTcp(peer, sink)
+  const connection = connectTcp(host, peer, sink)
   host.admission.joined(connection.client, peer.ip)
   start(connection)
 }

@@ -1,5 +1,5 @@
 import type { Payload } from '../delivery/segment.ts'
-import type { PublishSpace } from '../pubsub/registry.ts'
+import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 
 /**
  * Carries messages between gateways that share an upstream. What an implementation guarantees:
@@ -21,4 +21,12 @@ export interface Backplane {
   publish(space: PublishSpace, key: string, payload: Payload): number
   /** Reports whether messages can be handed on now: `/readyz`. */
   readonly isReady: boolean
+}
+
+/** The backplane of a gateway that runs alone: all subscribers are connected here. */
+export function standalone(registry: Registry): Backplane {
+  return {
+    publish: (space, key, payload) => registry.publish(space, key, payload),
+    isReady: true,
+  }
 }

@@ -5,6 +5,7 @@
  *     node --expose-gc --import tsx test/bench/revocation.ts [sessions]
  */
 import type { Sink } from '../../server/delivery/sink.ts'
+import { connectWebSocket } from '../../server/transport/reception.ts'
 import { connectRaw, encodeCommand, type RawClient } from '../support/resp-client.ts'
 import { startServer, type TestGateway } from '../support/server.ts'
 
@@ -53,7 +54,6 @@ function show(what: string, milliseconds: readonly number[]): void {
 }
 
 async function connectSessions(server: TestGateway): Promise<void> {
-  const { reception } = server.core
   const connect = async (i: number): Promise<void> => {
     const role = Math.floor(i / PER_ROLE)
     const token = await server.mint(
@@ -67,7 +67,7 @@ async function connectSessions(server: TestGateway): Promise<void> {
       localAddress: '',
       origin: undefined,
     } as const
-    const connection = reception.connectWebSocket(peer, nowhere, token)
+    const connection = connectWebSocket(server.core, peer, nowhere, token)
     while (!connection.client.authenticated) await nextTurn()
     connection.receive(encodeCommand('SUBSCRIBE', 'news', `room:${role}`))
   }

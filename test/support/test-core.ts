@@ -2,6 +2,7 @@ import type { Client, TransportName } from '../../server/client/client.ts'
 import { Core } from '../../server/core.ts'
 import { silentLog } from '../../server/log.ts'
 import type { Connection } from '../../server/transport/connection.ts'
+import { connectTcp, connectWebSocket } from '../../server/transport/reception.ts'
 import { FakeClock } from './fake-clock.ts'
 import { PoisonedArenas } from './poisoned-arenas.ts'
 import { RecordingSink } from './recording-sink.ts'
@@ -184,12 +185,13 @@ export class TestCore extends Core {
     }
     const connection =
       transport === 'websocket'
-        ? this.reception.connectWebSocket(
+        ? connectWebSocket(
+            this,
             { ...peer, listener: options.listener ?? 'public', origin: 'https://app.example' },
             sink,
             options.token,
           )
-        : this.reception.connectTcp({ ...peer, transport }, sink)
+        : connectTcp(this, { ...peer, transport }, sink)
     if (options.protocol) connection.client.protocol = options.protocol
     return new TestClient(this, connection, sink)
   }

@@ -93,7 +93,7 @@ function getUser({ reply, server }: CommandContext, request: Request): void {
   for (const flag of flags) reply.bulk(flag)
   reply.bulk('passwords')
   writeBulks(reply, user.passwords)
-  writeSelector(reply, root as Selector)
+  writeSelector(reply, root)
   reply.bulk('selectors')
   reply.array(others.length)
   for (const selector of others) {

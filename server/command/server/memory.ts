@@ -1,4 +1,4 @@
-import { clientMemory } from '../../client/memory.ts'
+import { clientMemory } from '../../client/describe.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'

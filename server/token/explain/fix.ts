@@ -7,7 +7,7 @@ import {
   type Identity,
 } from '../../acl/authorize.ts'
 import type { CatalogEntry } from '../../acl/catalog.ts'
-import type { Selector, User } from '../../acl/user.ts'
+import type { User } from '../../acl/user.ts'
 import type { Overlay } from '../../pubsub/subscriber.ts'
 import { ArgumentList, type Request } from '../../resp/request.ts'
 import type { CompiledGrant, SourcedSelector } from '../grant/grants.ts'
@@ -67,7 +67,7 @@ export function fixForOff(ceiling: User): string {
 
 /** The fix where a ceiling refuses a command: the rules that its root permissions lack. */
 export function fixForCeiling(ceiling: User, { entry, request }: Question): string {
-  const root = ceiling.selectors[0] as Selector
+  const root = ceiling.selectors[0]
   const isPattern = entry.channels?.kind === 'pattern'
   const lacking = channelsOf(entry, request).filter(
     (name) => !allowsChannel(root, name, isPattern, true),

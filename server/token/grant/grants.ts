@@ -2,7 +2,7 @@ import { compileGlob } from '../../../shared/glob.ts'
 import type { Identity } from '../../acl/authorize.ts'
 import type { CommandCatalog } from '../../acl/catalog.ts'
 import type { PubsubDefault } from '../../acl/rules.ts'
-import type { ChannelRule, Selector, User } from '../../acl/user.ts'
+import type { ChannelRule, Selector, Selectors, User } from '../../acl/user.ts'
 import { MAX_PATTERNS } from '../verify/claims.ts'
 import type { ClaimedGrant } from '../verify/claims.ts'
 import { ContentPool } from './content-pool.ts'
@@ -83,7 +83,7 @@ export class GrantCompiler {
   readonly #nothing: Selector
   readonly #roles: RoleSelectors
   readonly #selectors = new ContentPool<Selector>()
-  readonly #lists = new ContentPool<readonly Selector[]>()
+  readonly #lists = new ContentPool<Selectors>()
   readonly #denials = new ContentPool<readonly ChannelRule[]>()
   readonly #ids = new WeakMap<Selector, number>()
   #nextId = 0
@@ -174,10 +174,13 @@ export class GrantCompiler {
     )
   }
 
-  #selectorsOf(token: VerifiedToken): { selectors: readonly Selector[]; exceeded: boolean } {
+  #selectorsOf(token: VerifiedToken): { selectors: Selectors; exceeded: boolean } {
     const budget = new PatternBudget(countPatterns(token.claimed))
     const alternatives = this.#alternatives(token, budget)
-    const all = [this.#root, ...alternatives.map(({ alternative }) => this.#selector(alternative))]
+    const all: Selectors = [
+      this.#root,
+      ...alternatives.map(({ alternative }) => this.#selector(alternative)),
+    ]
     const selectors = this.#lists.get(all.map((one) => this.#idOf(one)).join(' '), () => all)
     return { selectors, exceeded: budget.exceeded }
   }

@@ -7,9 +7,9 @@ import {
 } from '../../client/lost-subscriptions.ts'
 import { issuersOf } from '../../config/issuers.ts'
 import type { Space } from '../../pubsub/subscriber.ts'
-import { encodePush, type MessageKind } from '../../resp/push.ts'
-import { tokenPushes } from '../session/pushes.ts'
-import type { TokenSessionParts } from '../session/sessions.ts'
+import type { MessageKind } from '../../resp/push.ts'
+import { tell, tokenPushes, unsubscribePush, type LostSubscription } from '../session/pushes.ts'
+import type { SessionHost } from '../session/sessions.ts'
 import { fromByteString } from '../text.ts'
 import type { AuditEntry } from './audit.ts'
 import { optionsOf, readOrder, type ReadOrder } from './order.ts'
@@ -33,23 +33,11 @@ interface RevocationOutcome {
   readonly durable: boolean
 }
 
-/** A subscription that was taken away. */
-interface LostSubscription extends Subscription {
-  /** Subscriptions that the client has left then: the count of the confirmation. */
-  readonly left: number
-}
-
 /** Time for which sessions are cut in one go, in ms; then other clients get their turn. */
 const SLICE_MS = 8
 
 /** Sessions between two looks at the clock. */
 const SESSIONS_PER_LOOK = 64
-
-const UNSUBSCRIBE_WORDS = {
-  channel: 'unsubscribe',
-  pattern: 'punsubscribe',
-  shard: 'sunsubscribe',
-} as const
 
 const SPACES: Readonly<Record<MessageKind, Space>> = {
   message: 'channel',
@@ -62,12 +50,12 @@ const SPACES: Readonly<Record<MessageKind, Space>> = {
  * they may not have any more: subscriptions, queued messages, or the connection.
  */
 export class Enforcement {
-  readonly #parts: TokenSessionParts
+  readonly #parts: SessionHost
   readonly #table: RevocationTable
   readonly #sessions: LiveSessions
   #auditProblem: string | undefined
 
-  constructor(parts: TokenSessionParts, table: RevocationTable, sessions: LiveSessions) {
+  constructor(parts: SessionHost, table: RevocationTable, sessions: LiveSessions) {
     this.#parts = parts
     this.#table = table
     this.#sessions = sessions
@@ -228,14 +216,4 @@ export class Enforcement {
       log.error({ err: error }, 'token-audit-file cannot be written')
     }
   }
-}
-
-/** Sends a token push: they exist in RESP3 only. */
-export function tell(client: Client, frame: Buffer): void {
-  if (client.protocol === 3) client.output.push(frame)
-}
-
-/** The push that tells a client of a subscription it has lost. */
-export function unsubscribePush(client: Client, { space, name, left }: LostSubscription): Buffer {
-  return encodePush(client.protocol, [UNSUBSCRIBE_WORDS[space], name, left])
 }

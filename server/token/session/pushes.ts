@@ -1,5 +1,19 @@
+import type { Client } from '../../client/client.ts'
+import type { Subscription } from '../../client/lost-subscriptions.ts'
 import { encodePush } from '../../resp/push.ts'
 import { toByteString } from '../text.ts'
+
+/** A subscription that was taken away. */
+export interface LostSubscription extends Subscription {
+  /** Subscriptions that the client has left then: the count of the confirmation. */
+  readonly left: number
+}
+
+const UNSUBSCRIBE_WORDS = {
+  channel: 'unsubscribe',
+  pattern: 'punsubscribe',
+  shard: 'sunsubscribe',
+} as const
 
 /** Kind of the token pushes: their first element. */
 const TOKEN = 'token'
@@ -18,6 +32,16 @@ export const tokenPushes = {
   /** @param channel The channel or pattern that was lost (byte string), empty where it is more than one. */
   revoked: (channel: string, message: string): Buffer =>
     encodePush(3, [TOKEN, 'revoked', channel, toByteString(message)]),
+}
+
+/** Sends a token push: they exist in RESP3 only. */
+export function tell(client: Client, frame: Buffer): void {
+  if (client.protocol === 3) client.output.push(frame)
+}
+
+/** The push that tells a client of a subscription it has lost. */
+export function unsubscribePush(client: Client, { space, name, left }: LostSubscription): Buffer {
+  return encodePush(client.protocol, [UNSUBSCRIBE_WORDS[space], name, left])
 }
 
 function wholeMs(ms: number): number {

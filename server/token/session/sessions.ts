@@ -1,38 +1,31 @@
 import type { CommandCatalog } from '../../acl/catalog.ts'
-import type { UserChange, UserTable } from '../../acl/users.ts'
+import type { UserChange } from '../../acl/users.ts'
 import type { User } from '../../acl/user.ts'
 import type { Client } from '../../client/client.ts'
-import type { ClientTable } from '../../client/clients.ts'
 import { CLOSES, type CodedCause } from '../../client/close.ts'
 import { lostSubscriptions, ruleOfSession } from '../../client/lost-subscriptions.ts'
-import type { Clock } from '../../clock.ts'
-import type { Config } from '../../config/store.ts'
-import type { Logger } from '../../log.ts'
-import type { Registry } from '../../pubsub/registry.ts'
+import type { Services } from '../../command/context.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import type { AuditLog } from '../revoke/audit.ts'
 import { TokenOverlay } from '../revoke/channels.ts'
-import { Enforcement, tell, unsubscribePush } from '../revoke/enforcement.ts'
+import { Enforcement } from '../revoke/enforcement.ts'
 import type { RevocationTable } from '../revoke/table.ts'
 import { SessionIndex } from '../revoke/targets.ts'
 import type { TokenAuthenticator } from './authenticator.ts'
 import { ExpiryWheel, type ExpiryEntry, type ExpiryListener } from './expiry.ts'
-import { tokenPushes } from './pushes.ts'
+import { tell, tokenPushes, unsubscribePush } from './pushes.ts'
 
 /** The parts of the server that token sessions work with. */
-export interface TokenSessionParts {
-  readonly config: Config
-  readonly clock: Clock
-  readonly log: Logger
-  /** 0 to 1. */
-  readonly random: () => number
-  readonly catalog: CommandCatalog
+export type SessionHost = Pick<
+  Services,
+  'clients' | 'clock' | 'config' | 'log' | 'registry' | 'users'
+> & {
   readonly authenticator: TokenAuthenticator
-  readonly users: UserTable
-  readonly clients: ClientTable
-  readonly registry: Registry
+  readonly catalog: CommandCatalog
   readonly revocations: RevocationTable
   readonly audit: AuditLog
+  /** 0 to 1. */
+  readonly random: () => number
 }
 
 /** A client that is logged in with a token. */
@@ -64,7 +57,7 @@ class Session implements ExpiryListener {
  * key, and ends with its token or its connection.
  */
 export class TokenSessions {
-  readonly #parts: TokenSessionParts
+  readonly #parts: SessionHost
   readonly #sessions = new Map<Client, Session>()
   readonly #index = new SessionIndex()
   readonly #wheel: ExpiryWheel
@@ -73,7 +66,7 @@ export class TokenSessions {
   /** TOKEN REVOKE and TOKEN UNREVOKE. */
   readonly revocation: Enforcement
 
-  constructor(parts: TokenSessionParts) {
+  constructor(parts: SessionHost) {
     this.#parts = parts
     this.#wheel = new ExpiryWheel(parts.clock)
     this.revocations = parts.revocations

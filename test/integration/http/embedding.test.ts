@@ -1,6 +1,6 @@
 import { fastify, type FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { respcastPlugin } from '../../../server/http/plugin.ts'
+import { respcastPlugin } from '../../../server/http/public.ts'
 import { connectWebSocket, type RawClient } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
 import {

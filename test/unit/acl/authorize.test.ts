@@ -8,7 +8,7 @@ import {
   execDenialText,
 } from '../../../server/acl/authorize.ts'
 import type { Denial, Identity } from '../../../server/acl/authorize.ts'
-import type { Selector, User } from '../../../server/acl/user.ts'
+import type { User } from '../../../server/acl/user.ts'
 import { ArgumentList } from '../../../server/resp/request.ts'
 import { catalog, userOf } from './support.ts'
 
@@ -238,7 +238,7 @@ describe('a ceiling', () => {
   ])('of &%s for PSUBSCRIBE %s: passes is %s', (rule, pattern, passes) => {
     const user = userOf(`+@all &${rule}`)
     expect(judgeCeiling(user, `PSUBSCRIBE ${pattern}`) === undefined).toBe(passes)
-    expect(allowsChannel(user.selectors[0] as Selector, pattern, true, true)).toBe(passes)
+    expect(allowsChannel(user.selectors[0], pattern, true, true)).toBe(passes)
     expect(judge(user, `PSUBSCRIBE ${pattern}`) === undefined).toBe(rule === pattern)
   })
 

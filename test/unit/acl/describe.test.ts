@@ -27,7 +27,7 @@ function getUser(table: UserTable, name: string): unknown {
   return {
     flags: describeFlags(user),
     passwords: user.passwords,
-    ...fields(root as Selector),
+    ...fields(root),
     selectors: others.map(fields),
   }
 }

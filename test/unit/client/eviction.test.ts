@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
-import { clientMemory } from '../../../server/client/memory.ts'
+import { clientMemory } from '../../../server/client/describe.ts'
 import { MemoryLedger } from '../../../server/client/eviction.ts'
 import { command, TestCore } from '../../support/test-core.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { clientMemory } from '../../../server/client/memory.ts'
+import { clientMemory } from '../../../server/client/describe.ts'
 import { takeCensus } from '../../../server/metrics/census.ts'
 import { Metrics } from '../../../server/metrics/metrics.ts'
 import { TestCore } from '../../support/test-core.ts'
