@@ -141,6 +141,8 @@ export default {
           '**.takeUntil',
           '**.waitFor',
           'take*',
+          '**.assert*',
+          '**.takeAccepted',
         ],
       },
     ],

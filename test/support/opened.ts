@@ -44,6 +44,13 @@ export interface Opener {
   client(server: TestGateway, transport: Transport): Promise<RawClient>
   /** A socket under its own WebSocket frames. */
   upgrade(port: number, request?: UpgradeRequest): Promise<UpgradedSocket>
+  /** A server, and a client of it over RESP2 or RESP3. */
+  withTcp(options?: ServerOptions, protocol?: 2 | 3): Promise<[TestGateway, RawClient]>
+  /** A server, and a WebSocket that is logged in as `42`. */
+  withSession(
+    grants: Parameters<TestGateway['mint']>[1],
+    options?: ServerOptions,
+  ): Promise<[TestGateway, RawWebSocket]>
   /** Has something run after the test. */
   onEnd(end: () => void | Promise<void>): void
 }
@@ -80,13 +87,13 @@ export function opener(): Opener {
     session: async (server, sub, grants) => {
       const token = await server.mint(sub, grants)
       const client = await self.webSocket(server, { token })
-      await takeAccepted(client, `jwt:${sub}`)
+      await client.takeAccepted(`jwt:${sub}`)
       client.takeMessages()
       return client
     },
     tcpSession: async (server, sub, grants) => {
       const client = await self.tcp(server, 3)
-      await assertReply(client, ['AUTH', 'jwt', await server.mint(sub, grants)], '+OK\r\n')
+      await client.assertReply(['AUTH', 'jwt', await server.mint(sub, grants)], '+OK\r\n')
       return client
     },
     adminSocket: async (server) => {
@@ -99,6 +106,14 @@ export function opener(): Opener {
         return self.session(server, '1', { channels: ['*'] })
       return self.tcp(server, transport === 'RESP2 over TCP' ? 2 : 3)
     },
+    withTcp: async (options, protocol) => {
+      const server = await self.server(options)
+      return [server, await self.tcp(server, protocol)]
+    },
+    withSession: async (grants, options) => {
+      const server = await self.server(options)
+      return [server, await self.session(server, '42', grants)]
+    },
     upgrade: async (port, request) => {
       const upgraded = await openUpgrade(port, request)
       ends.push(() => upgraded.destroy())
@@ -106,54 +121,6 @@ export function opener(): Opener {
     },
   }
   return self
-}
-
-/** Takes the push with which a token session begins. @returns The milliseconds that the token has left. */
-export async function takeAccepted(client: RawClient, user: string): Promise<number> {
-  const length = Buffer.byteLength(user)
-  await client.takeExactly(`>4\r\n$5\r\ntoken\r\n$8\r\naccepted\r\n$${length}\r\n${user}\r\n:`)
-  return Number.parseInt(await takeLine(client), 10)
-}
-
-/** Takes bytes up to the next line end, and returns them without it. */
-export async function takeLine(client: RawClient): Promise<string> {
-  let line = ''
-  while (!line.endsWith('\r\n')) line += (await client.take(1)).toString('latin1')
-  return line.slice(0, -2)
-}
-
-/** Takes one bulk or verbatim string, and returns what it holds. */
-export async function takeBulk(client: RawClient): Promise<string> {
-  const header = await takeLine(client)
-  if (!/^[$=]\d+$/.test(header)) throw new Error(`not a bulk string: ${header}`)
-  const bytes = await client.take(Number(header.slice(1)) + 2)
-  return bytes.toString('latin1', 0, bytes.length - 2)
-}
-
-/** Sends a command whose reply is one bulk string. */
-export async function askBulk(client: RawClient, ...command: string[]): Promise<string> {
-  client.command(...command)
-  return takeBulk(client)
-}
-
-/** Sends a command and takes the reply that it must have. */
-export async function assertReply(
-  client: RawClient,
-  command: string[],
-  reply: string | Buffer,
-): Promise<void> {
-  client.command(...command)
-  await client.takeExactly(reply)
-}
-
-/** Subscribes to a channel, which makes `count` subscriptions. */
-export function subscribe(
-  client: RawClient,
-  channel = 'a',
-  count = 1,
-  protocol: 2 | 3 = 3,
-): Promise<void> {
-  return assertReply(client, ['SUBSCRIBE', channel], push(protocol, 'subscribe', channel, count))
 }
 
 /** Publishes from a client of its own. @returns The number of receivers. */
@@ -164,31 +131,13 @@ export async function receiversOf(
 ): Promise<number> {
   const client = await open.tcp(server)
   client.command('PUBLISH', channel, 'm')
-  return Number((await takeLine(client)).slice(1))
-}
-
-/** Proves that a client is alive and that nothing else has come for it. */
-export async function assertPong(client: RawClient): Promise<void> {
-  await assertReply(client, ['PING'], '+PONG\r\n')
+  return Number((await client.takeLine()).slice(1))
 }
 
 /** Proves that a server lives: a new client is answered. */
 export async function assertAlive(open: Opener, server: TestGateway): Promise<void> {
-  await assertPong(await open.tcp(server))
-}
-
-/** A push as a subscriber gets it: `>` in RESP3, `*` in RESP2; all items but numbers are bulk strings. */
-export function push(protocol: 2 | 3, ...items: (string | Buffer | number)[]): Buffer {
-  const parts: Buffer[] = [Buffer.from(`${protocol === 3 ? '>' : '*'}${items.length}\r\n`)]
-  for (const item of items) {
-    if (typeof item === 'number') {
-      parts.push(Buffer.from(`:${item}\r\n`))
-      continue
-    }
-    const bytes = typeof item === 'string' ? Buffer.from(item, 'latin1') : item
-    parts.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'))
-  }
-  return Buffer.concat(parts)
+  const client = await open.tcp(server)
+  await client.assertPong()
 }
 
 /** Waits until something holds that nobody tells of. @throws Error It did not within 15 seconds. */
@@ -198,11 +147,6 @@ export async function eventually(what: string, holds: () => boolean): Promise<vo
     if (performance.now() > deadlineMs) throw new Error(`waited in vain for: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
-}
-
-/** Takes what must come next from a client. A string stands for latin1. */
-export function assertReads(client: RawClient, bytes: string | Buffer): Promise<void> {
-  return client.takeExactly(bytes)
 }
 
 /** Lets everything that is readable now be handled. */

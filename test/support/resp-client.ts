@@ -22,6 +22,20 @@ export interface RawClient {
   takeExactly(bytes: string | Buffer): Promise<void>
   /** Takes what is there now. */
   takeAll(): string
+  /** Takes bytes up to the next line end, and returns them without it. */
+  takeLine(): Promise<string>
+  /** Takes one bulk or verbatim string, and returns what it holds. */
+  takeBulk(): Promise<string>
+  /** Takes the push with which a token session begins. @returns The milliseconds that the token has left. */
+  takeAccepted(user: string): Promise<number>
+  /** Sends a command whose reply is one bulk string. */
+  askBulk(...command: string[]): Promise<string>
+  /** Sends a command and takes the reply that it must have. */
+  assertReply(command: readonly string[], reply: string | Buffer): Promise<void>
+  /** Proves that it is alive and that nothing else has come for it. */
+  assertPong(): Promise<void>
+  /** Subscribes to a channel (`a`), which makes `count` subscriptions (1), in RESP3 unless told otherwise. */
+  subscribe(channel?: string, count?: number, protocol?: 2 | 3): Promise<void>
   /** Stops and starts reading from the socket, so that the other side has to keep what it sends. */
   pause(): void
   resume(): void
@@ -50,6 +64,20 @@ export function encodeCommand(...args: (string | Buffer)[]): Buffer {
     pieces.push(Buffer.from(`$${part.length}\r\n`), part, Buffer.from('\r\n'))
   }
   return Buffer.concat(pieces)
+}
+
+/** A push as a subscriber gets it: `>` in RESP3, `*` in RESP2; all items but numbers are bulk strings. */
+export function push(protocol: 2 | 3, ...items: (string | Buffer | number)[]): Buffer {
+  const parts: Buffer[] = [Buffer.from(`${protocol === 3 ? '>' : '*'}${items.length}\r\n`)]
+  for (const item of items) {
+    if (typeof item === 'number') {
+      parts.push(Buffer.from(`:${item}\r\n`))
+      continue
+    }
+    const bytes = typeof item === 'string' ? Buffer.from(item, 'latin1') : item
+    parts.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'))
+  }
+  return Buffer.concat(parts)
 }
 
 class Inbox {
@@ -152,7 +180,7 @@ function rawClient(
     )
     return inbox.take(bytes)
   }
-  return {
+  const self: RawClient = {
     send,
     command: (...args) => send(encodeCommand(...args)),
     take,
@@ -171,6 +199,33 @@ function rawClient(
       return inbox.take(inbox.length).toString('latin1')
     },
     takeAll: () => inbox.take(inbox.length).toString('latin1'),
+    takeLine: async () => {
+      let line = ''
+      while (!line.endsWith('\r\n')) line += (await take(1)).toString('latin1')
+      return line.slice(0, -2)
+    },
+    takeBulk: async () => {
+      const header = await self.takeLine()
+      if (!/^[$=]\d+$/.test(header)) throw new Error(`not a bulk string: ${header}`)
+      const bytes = await take(Number(header.slice(1)) + 2)
+      return bytes.toString('latin1', 0, bytes.length - 2)
+    },
+    takeAccepted: async (user) => {
+      const length = Buffer.byteLength(user)
+      await self.takeExactly(`>4\r\n$5\r\ntoken\r\n$8\r\naccepted\r\n$${length}\r\n${user}\r\n:`)
+      return Number.parseInt(await self.takeLine(), 10)
+    },
+    askBulk: (...command) => {
+      self.command(...command)
+      return self.takeBulk()
+    },
+    assertReply: async (command, reply) => {
+      self.command(...command)
+      await self.takeExactly(reply)
+    },
+    assertPong: () => self.assertReply(['PING'], '+PONG\r\n'),
+    subscribe: (channel = 'a', count = 1, protocol = 3) =>
+      self.assertReply(['SUBSCRIBE', channel], push(protocol, 'subscribe', channel, count)),
     closed,
     get isClosed() {
       return isClosed
@@ -179,6 +234,7 @@ function rawClient(
     pause: () => wire.pause(),
     resume: () => wire.resume(),
   }
+  return self
 }
 
 /** Connects over TCP, or to a Unix socket by its path. */

@@ -3,7 +3,7 @@ import { systemClock } from '../../server/clock.ts'
 import { mintToken, type TokenRequest } from '../../server/token/mint.ts'
 import type { RawClient, RawWebSocket } from './resp-client.ts'
 import type { TestGateway } from './server.ts'
-import { DEFAULT_USER, takeAccepted, type Opener } from './opened.ts'
+import { DEFAULT_USER, type Opener } from './opened.ts'
 import { folderWith } from './process.ts'
 
 /** The `iss` of the issuer `shop`. */
@@ -55,7 +55,7 @@ export async function shopSession(
   grants: TokenRequest['grants'],
 ): Promise<RawWebSocket> {
   const client = await open.webSocket(server, { token: await fromShop(sub, grants) })
-  await takeAccepted(client, `jwt@shop:${sub}`)
+  await client.takeAccepted(`jwt@shop:${sub}`)
   return client
 }
 

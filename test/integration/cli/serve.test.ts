@@ -8,16 +8,8 @@ import { checkConfiguration, serve as serveHere } from '../../../server/cli/serv
 import { RespcastError } from '../../../server/errors.ts'
 import { folderWith, respcast, runHere } from '../../support/process.ts'
 import { freePort } from '../../support/redis-servers.ts'
-import { connectRaw, connectWebSocket, type RawClient } from '../../support/resp-client.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  opener,
-  push,
-  subscribe,
-  takeAccepted,
-} from '../../support/opened.ts'
+import { connectRaw, connectWebSocket, type RawClient, push } from '../../support/resp-client.ts'
+import { opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -55,7 +47,7 @@ describe('a process that serves', () => {
     const server = await serve()
     const backend = await connect(server.port)
     const browser = await connectBrowser(server.http)
-    await subscribe(backend, 'a', 1, 2)
+    await backend.subscribe('a', 1, 2)
     server.child.kill('SIGTERM')
     const { code, reason } = await browser.closed
     expect(code).toBe(4503)
@@ -80,15 +72,15 @@ describe('a process that serves', () => {
     const server = await serve()
     const reader = await connect(server.port)
     const publisher = await connect(server.port)
-    await subscribe(reader, 'a', 1, 2)
+    await reader.subscribe('a', 1, 2)
     reader.pause()
     const payload = Buffer.alloc(16 * 1_048_576, 'x')
     publisher.command('PUBLISH', 'a', payload)
-    await assertReads(publisher, ':1\r\n')
+    await publisher.takeExactly(':1\r\n')
     server.child.kill('SIGTERM')
     await publisher.closed
     reader.resume()
-    await assertReads(reader, push(2, 'message', 'a', payload))
+    await reader.takeExactly(push(2, 'message', 'a', payload))
     expect((await server.ended).code).toBe(0)
   })
 
@@ -137,7 +129,7 @@ describe('a process that serves', () => {
       ['tcp-keepalive', '33'],
     ] as const) {
       const reply = `*2\r\n$${name.length}\r\n${name}\r\n$2\r\n${value}\r\n`
-      await assertReply(client, ['CONFIG', 'GET', name], reply)
+      await client.assertReply(['CONFIG', 'GET', name], reply)
     }
   })
 })
@@ -280,14 +272,14 @@ describe('the development profile', () => {
         expect(text).toContain(word)
       }
       const browser = await connectBrowser(8080, token)
-      await takeAccepted(browser, 'jwt:demo')
-      await subscribe(browser, 'news')
+      await browser.takeAccepted('jwt:demo')
+      await browser.subscribe('news')
       const backend = await connect(6380)
-      await assertReply(backend, ['PUBLISH', 'news', 'hello'], ':1\r\n')
-      await assertReads(browser, push(3, 'message', 'news', 'hello'))
-      await assertReply(backend, ['ACL', 'SETUSER', 'role:demo', 'resetchannels'], '+OK\r\n')
+      await backend.assertReply(['PUBLISH', 'news', 'hello'], ':1\r\n')
+      await browser.takeExactly(push(3, 'message', 'news', 'hello'))
+      await backend.assertReply(['ACL', 'SETUSER', 'role:demo', 'resetchannels'], '+OK\r\n')
       expect((await browser.closed).code).toBe(4403)
-      await assertPong(backend)
+      await backend.assertPong()
       run.child.kill('SIGTERM')
       expect((await run.ended).code).toBe(0)
     },

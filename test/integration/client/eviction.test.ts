@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCommand } from '../../support/resp-client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { askBulk, assertPong, assertReply, eventually, opener } from '../../support/opened.ts'
+import { eventually, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -21,7 +21,7 @@ describe('maxmemory-clients', () => {
       await open.tcp(server),
     ]
     for (const client of [slow, reader]) {
-      await assertReply(client, ['SUBSCRIBE', 'c'], '*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n')
+      await client.assertReply(['SUBSCRIBE', 'c'], '*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n')
     }
     slow.pause()
     const payload = 'x'.repeat(256 * 1024)
@@ -34,7 +34,7 @@ describe('maxmemory-clients', () => {
     expect(published).toBeLessThan(200)
     expect(server.core.clients.size).toBe(2)
     await reader.take(published * (payload.length + 35))
-    expect(await askBulk(publisher, 'INFO', 'stats')).toContain('\r\nevicted_clients:1\r\n')
+    expect(await publisher.askBulk('INFO', 'stats')).toContain('\r\nevicted_clients:1\r\n')
     slow.resume()
     await slow.closed
   })
@@ -50,32 +50,31 @@ describe('maxmemory-clients', () => {
     )
     clock.advance(1_000)
     await hoarder.closed
-    await assertPong(other)
+    await other.assertPong()
     expect(server.core.counters.evictedClients).toBe(1)
   })
 
   test('counts queued commands, spares CLIENT NO-EVICT, and holds from the CONFIG SET on', async () => {
     const server = await open.server()
     const [spared, queuing] = [await open.tcp(server), await open.tcp(server)]
-    await assertReply(spared, ['CLIENT', 'NO-EVICT', 'on'], '+OK\r\n')
+    await spared.assertReply(['CLIENT', 'NO-EVICT', 'on'], '+OK\r\n')
     for (const client of [spared, queuing]) {
-      await assertReply(client, ['MULTI'], '+OK\r\n')
+      await client.assertReply(['MULTI'], '+OK\r\n')
       client.send(encodeCommand('ECHO', Buffer.alloc(MEGABYTE)))
       await client.takeExactly('+QUEUED\r\n')
     }
     const admin = await open.tcp(server)
-    await assertReply(admin, ['CLIENT', 'NO-EVICT', 'on'], '+OK\r\n')
-    await assertReply(admin, ['CONFIG', 'SET', 'maxmemory', '100mb'], '+OK\r\n')
-    await assertReply(admin, ['CONFIG', 'SET', 'maxmemory-clients', '1%'], '+OK\r\n')
+    await admin.assertReply(['CLIENT', 'NO-EVICT', 'on'], '+OK\r\n')
+    await admin.assertReply(['CONFIG', 'SET', 'maxmemory', '100mb'], '+OK\r\n')
+    await admin.assertReply(['CONFIG', 'SET', 'maxmemory-clients', '1%'], '+OK\r\n')
     await queuing.closed
-    await assertReply(spared, ['DISCARD'], '+OK\r\n')
-    expect(await askBulk(admin, 'INFO', 'stats')).toContain('\r\nevicted_clients:1\r\n')
+    await spared.assertReply(['DISCARD'], '+OK\r\n')
+    expect(await admin.askBulk('INFO', 'stats')).toContain('\r\nevicted_clients:1\r\n')
   })
 
   test('0 closes nobody', async () => {
     const clock = new FakeClock()
-    const server = await open.server({ clock })
-    const client = await open.tcp(server)
+    const [server, client] = await open.withTcp({ clock })
     client.send(`*2\r\n$4\r\nECHO\r\n$${4 * MEGABYTE}\r\n`)
     client.send(Buffer.alloc(2 * MEGABYTE))
     await eventually('the input is there', () =>

@@ -7,7 +7,7 @@ import {
   type WebSocketOptions,
 } from '../../support/resp-client.ts'
 import { TEST_SECRET, type TestGateway } from '../../support/server.ts'
-import { askBulk, assertReply, opener, takeAccepted, takeLine } from '../../support/opened.ts'
+import { opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -44,8 +44,8 @@ async function told(server: TestGateway, admin: RawClient, logFile: string): Pro
     admin.command('ECHO', 'passed')
     text += await admin.takeUntil('$6\r\npassed\r\n')
   }
-  text += await askBulk(admin, 'CLIENT', 'LIST')
-  text += await askBulk(admin, 'INFO', 'everything')
+  text += await admin.askBulk('CLIENT', 'LIST')
+  text += await admin.askBulk('INFO', 'everything')
   for (const path of ['/livez', '/readyz', '/metrics']) {
     text += await (await fetch(`http://127.0.0.1:${server.adminPort}${path}`)).text()
   }
@@ -66,7 +66,7 @@ describe('secrets', () => {
   test('stand in no log, list or metric, whichever way they came', async () => {
     const logs = await open.server()
     const logFile = join(logs.dir, 'log')
-    const server = await open.server({
+    const [server, admin] = await open.withTcp({
       logFile,
       directives: {
         requirepass: PASSWORD,
@@ -77,11 +77,10 @@ describe('secrets', () => {
         'ws-allowed-origins': 'https://app.example',
       },
     })
-    const admin = await open.tcp(server)
-    await assertReply(admin, ['AUTH', PASSWORD], '+OK\r\n')
+    await admin.assertReply(['AUTH', PASSWORD], '+OK\r\n')
     const monitor = await open.tcp(server)
-    await assertReply(monitor, ['AUTH', PASSWORD], '+OK\r\n')
-    await assertReply(monitor, ['MONITOR'], '+OK\r\n')
+    await monitor.assertReply(['AUTH', PASSWORD], '+OK\r\n')
+    await monitor.assertReply(['MONITOR'], '+OK\r\n')
     const good = await server.mint('42', { channels: ['a'] })
     const bad = `${good.slice(0, -10)}canaryMAC0`
     const expired = await server.mint('42', {}, { lifetimeSeconds: -10 })
@@ -139,7 +138,7 @@ describe('secrets', () => {
     admin.command('AUTH', 'jwt', good)
     await pass(admin, 'EXEC')
     const live = await open.webSocket(server, { token: good })
-    await takeAccepted(live, 'jwt:42')
+    await live.takeAccepted('jwt:42')
 
     const seen = await monitor.takeUntil('"ECHO" "passed"\r\n')
     expect(seen).toContain('"EXEC"')
@@ -162,11 +161,10 @@ describe('a login that fails', () => {
   const WRONG = '-WRONGPASS invalid username-password pair or user is disabled.\r\n'
 
   test('reads the same for an unknown user, a disabled one and a bad password', async () => {
-    const server = await open.server()
-    const admin = await open.tcp(server)
-    await assertReply(admin, ['ACL', 'SETUSER', 'known', 'on', '>good'], '+OK\r\n')
-    await assertReply(admin, ['ACL', 'SETUSER', 'disabled', 'off', '>good'], '+OK\r\n')
-    await assertReply(admin, ['ACL', 'SETUSER', 'without', 'on'], '+OK\r\n')
+    const [server, admin] = await open.withTcp()
+    await admin.assertReply(['ACL', 'SETUSER', 'known', 'on', '>good'], '+OK\r\n')
+    await admin.assertReply(['ACL', 'SETUSER', 'disabled', 'off', '>good'], '+OK\r\n')
+    await admin.assertReply(['ACL', 'SETUSER', 'without', 'on'], '+OK\r\n')
     const tcp = await open.tcp(server)
     const webSocket = await open.adminSocket(server)
     const attempts = [
@@ -178,20 +176,19 @@ describe('a login that fails', () => {
       ['\xff\0', 'good'],
     ]
     for (const [user = '', password = ''] of attempts) {
-      await assertReply(tcp, ['AUTH', user, password], WRONG)
-      await assertReply(tcp, ['HELLO', '3', 'AUTH', user, password], WRONG)
+      await tcp.assertReply(['AUTH', user, password], WRONG)
+      await tcp.assertReply(['HELLO', '3', 'AUTH', user, password], WRONG)
     }
     for (const [user = '', password = ''] of attempts) {
-      await assertReply(webSocket, ['AUTH', user, password], WRONG)
+      await webSocket.assertReply(['AUTH', user, password], WRONG)
     }
     webSocket.command('HELLO', '3', 'AUTH', 'known', 'good')
-    expect(await takeLine(webSocket)).toBe('%7')
+    expect(await webSocket.takeLine()).toBe('%7')
   })
 
   test('is logged with the user and without the password', async () => {
-    const server = await open.server()
-    const client = await open.tcp(server)
-    await assertReply(client, ['AUTH', 'eve', 'hunter2'], WRONG)
+    const [, client] = await open.withTcp()
+    await client.assertReply(['AUTH', 'eve', 'hunter2'], WRONG)
     client.command('ACL', 'LOG')
     client.command('ECHO', 'passed')
     const entry = await client.takeUntil('$6\r\npassed\r\n')

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startServer } from '../../support/server.ts'
 import { slowIssuer } from '../../support/key-server.ts'
-import { assertReads, eventually, opener, subscribe } from '../../support/opened.ts'
+import { eventually, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -10,7 +10,7 @@ describe('a server that stops', () => {
   test('is not ready any more, and takes nobody', async () => {
     const server = await open.server()
     const blocked = await open.client(server, 'RESP3 over WebSocket')
-    await subscribe(blocked, 'a')
+    await blocked.subscribe('a')
     const ready = () => fetch(`http://127.0.0.1:${server.adminPort}/readyz`)
     expect((await ready()).status).toBe(200)
     server.core.admission.close()
@@ -32,11 +32,11 @@ describe('a server that stops', () => {
     ]
     const publisher = await open.tcp(server)
     for (const client of clients) {
-      await subscribe(client, 'a')
+      await client.subscribe('a')
       client.pause()
     }
     publisher.command('PUBLISH', 'a', Buffer.alloc(16_000_000))
-    await assertReads(publisher, ':2\r\n')
+    await publisher.takeExactly(':2\r\n')
     let isStopped = false
     const stopped = server.stop().then(() => (isStopped = true))
     await publisher.closed

@@ -1,17 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient } from '../../support/resp-client.ts'
+import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  DEFAULT_USER,
-  eventually,
-  opener,
-  push,
-  subscribe,
-  takeLine,
-} from '../../support/opened.ts'
+import { DEFAULT_USER, eventually, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -22,11 +12,10 @@ function withFollowers(...first: string[]): Buffer {
 }
 
 async function start(): Promise<{ server: TestGateway; admin: RawClient; witness: RawClient }> {
-  const server = await open.server()
-  const admin = await open.tcp(server, 3)
-  await assertReply(admin, ['ACL', 'SETUSER', 'u', 'on', '>pw', '~*', '&*', '+@all'], '+OK\r\n')
+  const [server, admin] = await open.withTcp({}, 3)
+  await admin.assertReply(['ACL', 'SETUSER', 'u', 'on', '>pw', '~*', '&*', '+@all'], '+OK\r\n')
   const witness = await open.tcp(server, 3)
-  await subscribe(witness, 'w')
+  await witness.subscribe('w')
   return { server, admin, witness }
 }
 
@@ -34,17 +23,17 @@ async function start(): Promise<{ server: TestGateway; admin: RawClient; witness
 async function loggedIn(server: TestGateway, transport: 'TCP' | 'WebSocket'): Promise<RawClient> {
   if (transport === 'TCP') {
     const client = await open.tcp(server, 3)
-    await assertReply(client, ['AUTH', 'u', 'pw'], '+OK\r\n')
+    await client.assertReply(['AUTH', 'u', 'pw'], '+OK\r\n')
     return client
   }
   const client = await open.adminSocket(server)
-  await assertReply(client, ['AUTH', 'u', 'pw'], '+OK\r\n')
+  await client.assertReply(['AUTH', 'u', 'pw'], '+OK\r\n')
   return client
 }
 
 async function idOf(client: RawClient): Promise<string> {
   client.command('CLIENT', 'ID')
-  return (await takeLine(client)).slice(1)
+  return (await client.takeLine()).slice(1)
 }
 
 describe.each(['TCP', 'WebSocket'] as const)(
@@ -54,40 +43,40 @@ describe.each(['TCP', 'WebSocket'] as const)(
       const { server, witness } = await start()
       const client = await loggedIn(server, transport)
       client.send(withFollowers('CLIENT', 'KILL', 'ID', await idOf(client), 'SKIPME', 'no'))
-      await assertReads(client, ':1\r\n')
+      await client.takeExactly(':1\r\n')
       await client.closed
       expect(client.takeAll()).toBe('')
-      await assertPong(witness)
+      await witness.assertPong()
     })
 
     test('none is executed after the deletion of its own user', async () => {
       const { server, witness } = await start()
       const client = await loggedIn(server, transport)
       client.send(withFollowers('ACL', 'DELUSER', 'u'))
-      await assertReads(client, ':1\r\n')
+      await client.takeExactly(':1\r\n')
       const { code } = await client.closed
       expect(code).toBe(transport === 'TCP' ? 0 : 4403)
-      await assertPong(witness)
+      await witness.assertPong()
     })
 
     test('none is executed after a change that takes its own subscription', async () => {
       const { server, witness } = await start()
       const client = await loggedIn(server, transport)
-      await subscribe(client, 'a')
+      await client.subscribe('a')
       client.send(withFollowers('ACL', 'SETUSER', 'u', 'resetchannels', '&w'))
-      await assertReads(client, '+OK\r\n')
+      await client.takeExactly('+OK\r\n')
       await client.closed
       expect(client.takeAll()).toBe('')
-      await assertPong(witness)
+      await witness.assertPong()
     })
 
     test('none is executed after QUIT', async () => {
       const { server, witness } = await start()
       const client = await loggedIn(server, transport)
       client.send(withFollowers('QUIT'))
-      await assertReads(client, '+OK\r\n')
+      await client.takeExactly('+OK\r\n')
       await client.closed
-      await assertPong(witness)
+      await witness.assertPong()
     })
 
     test('replies of commands before the kill are sent', async () => {
@@ -100,7 +89,7 @@ describe.each(['TCP', 'WebSocket'] as const)(
           encodeCommand('CLIENT', 'KILL', 'ID', id, 'SKIPME', 'no'),
         ]),
       )
-      await assertReads(client, '$1\r\na\r\n:1\r\n')
+      await client.takeExactly('$1\r\na\r\n:1\r\n')
       await client.closed
     })
   },
@@ -110,9 +99,9 @@ test('CLIENT KILL closes a WebSocket with 1000, and nobody else', async () => {
   const { server, admin, witness } = await start()
   const killed = await open.session(server, '1', {})
   const other = await open.session(server, '2', {})
-  await assertReply(admin, ['CLIENT', 'KILL', 'JWT-SUB', '1'], ':1\r\n')
+  await admin.assertReply(['CLIENT', 'KILL', 'JWT-SUB', '1'], ':1\r\n')
   expect((await killed.closed).code).toBe(1000)
-  for (const client of [admin, witness, other]) await assertPong(client)
+  for (const client of [admin, witness, other]) await client.assertPong()
 })
 
 describe('what waits for a client that is revoked while it does not read', () => {
@@ -132,20 +121,20 @@ describe('what waits for a client that is revoked while it does not read', () =>
       if (transport === 'WebSocket') client = await open.session(server, '42', grants)
       else {
         client = await open.tcp(server, 3)
-        await assertReply(client, ['AUTH', 'jwt', await server.mint('42', grants)], '+OK\r\n')
+        await client.assertReply(['AUTH', 'jwt', await server.mint('42', grants)], '+OK\r\n')
       }
-      await subscribe(client, 'news')
+      await client.subscribe('news')
       client.pause()
       const admin = await open.tcp(server)
       const held = () =>
         [...server.core.clients.all()].reduce((sum, { output }) => sum + output.heldBytes, 0)
       let published = 0
       while (held() < 4 * 1_048_576) {
-        await assertReply(admin, ['PUBLISH', 'news', MESSAGE.toString('latin1')], ':1\r\n')
+        await admin.assertReply(['PUBLISH', 'news', MESSAGE.toString('latin1')], ':1\r\n')
         published++
       }
-      await assertReply(admin, ['ACL', 'SETUSER', 'role:member', 'resetchannels'], '+OK\r\n')
-      await assertReply(admin, ['PUBLISH', 'news', 'late'], ':0\r\n')
+      await admin.assertReply(['ACL', 'SETUSER', 'role:member', 'resetchannels'], '+OK\r\n')
+      await admin.assertReply(['PUBLISH', 'news', 'late'], ':0\r\n')
       client.resume()
       const { code } = await client.closed
       const rest = client.takeAll()

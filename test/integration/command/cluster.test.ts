@@ -2,14 +2,8 @@ import { createClient, createCluster } from '@redis/client'
 import { Cluster } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import type { TestGateway } from '../../support/server.ts'
-import {
-  askBulk,
-  assertReads,
-  assertReply,
-  eventually,
-  opener,
-  push,
-} from '../../support/opened.ts'
+import { push } from '../../support/resp-client.ts'
+import { eventually, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -21,18 +15,17 @@ describe('A cluster of one node', () => {
   test('tells a client the address by which it was reached', async () => {
     const server = await cluster()
     const client = await open.tcp(server)
-    expect(await askBulk(client, 'CLUSTER', 'NODES')).toMatch(
+    expect(await client.askBulk('CLUSTER', 'NODES')).toMatch(
       new RegExp(
         `^[0-9a-f]{40} 127\\.0\\.0\\.1:${server.port}@${server.port + 10_000} myself,master - 0 0 1 connected 0-16383\n$`,
       ),
     )
-    const id = await askBulk(client, 'CLUSTER', 'MYID')
-    await assertReply(
-      client,
+    const id = await client.askBulk('CLUSTER', 'MYID')
+    await client.assertReply(
       ['CLUSTER', 'SLOTS'],
       `*1\r\n*3\r\n:0\r\n:16383\r\n*4\r\n$9\r\n127.0.0.1\r\n:${server.port}\r\n$40\r\n${id}\r\n*0\r\n`,
     )
-    expect(await askBulk(client, 'INFO', 'server')).toContain('\r\nredis_mode:cluster\r\n')
+    expect(await client.askBulk('INFO', 'server')).toContain('\r\nredis_mode:cluster\r\n')
   })
 
   test('announces what it is told to, and as it is told to', async () => {
@@ -43,39 +36,37 @@ describe('A cluster of one node', () => {
       'cluster-announce-hostname': 'redis.example',
     })
     const client = await open.tcp(server)
-    expect(await askBulk(client, 'CLUSTER', 'NODES')).toContain(
+    expect(await client.askBulk('CLUSTER', 'NODES')).toContain(
       ' 192.0.2.7:7000@7001,redis.example myself,master ',
     )
-    const id = await askBulk(client, 'CLUSTER', 'MYID')
+    const id = await client.askBulk('CLUSTER', 'MYID')
     const node = `:7000\r\n$40\r\n${id}\r\n`
     const slots = async (type: string, endpoint: string, metadata: string): Promise<void> => {
-      await assertReply(
-        client,
+      await client.assertReply(
         ['CONFIG', 'SET', 'cluster-preferred-endpoint-type', type],
         '+OK\r\n',
       )
       const range = '*1\r\n*3\r\n:0\r\n:16383\r\n*4\r\n'
-      await assertReply(client, ['CLUSTER', 'SLOTS'], `${range}${endpoint}${node}${metadata}`)
+      await client.assertReply(['CLUSTER', 'SLOTS'], `${range}${endpoint}${node}${metadata}`)
     }
     const name = '$8\r\nhostname\r\n$13\r\nredis.example\r\n'
     const ip = '$2\r\nip\r\n$9\r\n192.0.2.7\r\n'
     await slots('ip', '$9\r\n192.0.2.7\r\n', `*2\r\n${name}`)
     await slots('hostname', '$13\r\nredis.example\r\n', `*2\r\n${ip}`)
     await slots('unknown-endpoint', '$-1\r\n', `*4\r\n${ip}${name}`)
-    await assertReply(client, ['CONFIG', 'SET', 'cluster-announce-hostname', ''], '+OK\r\n')
+    await client.assertReply(['CONFIG', 'SET', 'cluster-announce-hostname', ''], '+OK\r\n')
     await slots('hostname', '$1\r\n?\r\n', `*2\r\n${ip}`)
   })
 
   test('binds one command to one slot over WebSocket too', async () => {
     const server = await cluster()
     const session = await open.session(server, '1', { channels: ['*'] })
-    await assertReply(
-      session,
+    await session.assertReply(
       ['SSUBSCRIBE', 'a', 'b'],
       "-CROSSSLOT Keys in request don't hash to the same slot\r\n",
     )
-    await assertReply(session, ['SSUBSCRIBE', '{x}a', '{x}b'], push(3, 'ssubscribe', '{x}a', 1))
-    await assertReads(session, push(3, 'ssubscribe', '{x}b', 2))
+    await session.assertReply(['SSUBSCRIBE', '{x}a', '{x}b'], push(3, 'ssubscribe', '{x}a', 1))
+    await session.takeExactly(push(3, 'ssubscribe', '{x}b', 2))
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RawClient } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
-import { askBulk, assertPong, eventually, opener } from '../../support/opened.ts'
+import { eventually, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -41,7 +41,7 @@ async function answersMeanwhile(client: RawClient, done: Promise<unknown>): Prom
   done.then(end, end)
   let answers = 0
   while (!state.isDone) {
-    await assertPong(client)
+    await client.assertPong()
     answers++
   }
   return answers
@@ -54,20 +54,19 @@ describe('One command with 200,000 names', () => {
   test.each([2, 3] as const)(
     'is confirmed name by name, and others are answered meanwhile, RESP%i',
     async (protocol) => {
-      const server = await open.server()
-      const client = await open.tcp(server, protocol)
+      const [server, client] = await open.withTcp({}, protocol)
       const other = await open.tcp(server)
       client.send(SUBSCRIBE_ALL)
       const subscribed = takeAcks(client, protocol, 'subscribe', (i) => i + 1)
       const answers = await answersMeanwhile(other, subscribed)
       await subscribed
       expect(answers).toBeGreaterThan(MANY_ANSWERS)
-      expect(await askBulk(other, 'INFO', 'stats')).toContain(`\r\npubsub_channels:${COUNT}\r\n`)
+      expect(await other.askBulk('INFO', 'stats')).toContain(`\r\npubsub_channels:${COUNT}\r\n`)
       client.command('UNSUBSCRIBE')
       const unsubscribed = takeAcks(client, protocol, 'unsubscribe', (i) => COUNT - 1 - i)
       expect(await answersMeanwhile(other, unsubscribed)).toBeGreaterThan(MANY_ANSWERS)
       await unsubscribed
-      await assertPong(client)
+      await client.assertPong()
     },
     60_000,
   )

@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCommand } from '../../support/resp-client.ts'
+import { encodeCommand, push } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
 import {
-  assertPong,
-  assertReads,
-  assertReply,
   eventually,
   nextTurn,
   NO_CHANNEL,
   opener,
-  push,
-  subscribe,
   type Transport,
   TRANSPORTS,
 } from '../../support/opened.ts'
@@ -29,7 +24,7 @@ describe.each(TRANSPORTS)(
       const server = await open.server({ directives: { 'ws-max-subscriptions': '200' } })
       const client = await open.client(server, transport)
       const publisher = await open.tcp(server)
-      await subscribe(client, 'a', 1, protocol)
+      await client.subscribe('a', 1, protocol)
       const expected = new Map<string, number>()
       let sent = 0
       for (let i = 1; i <= 100; i++) {
@@ -71,7 +66,7 @@ describe.each(TRANSPORTS)(
       const server = await open.server()
       const client = await open.client(server, transport)
       const publisher = await open.tcp(server)
-      await subscribe(client, 'a', 1, protocol)
+      await client.subscribe('a', 1, protocol)
       const messages = 2_000
       const pings = 400
       const pong = protocol === 2 ? '*2\r\n$4\r\npong\r\n$0\r\n\r\n' : '+PONG\r\n'
@@ -80,7 +75,7 @@ describe.each(TRANSPORTS)(
         if (i % (messages / pings) === 0) client.command('PING')
         if (i % 23 === 0) await nextTurn()
       }
-      await assertReads(publisher, ':1\r\n'.repeat(messages))
+      await publisher.takeExactly(':1\r\n'.repeat(messages))
       const length = push(protocol, 'message', 'a', '0000').length * messages + pong.length * pings
       const stream = (await client.take(length)).toString('latin1')
       expect(stream.split(pong)).toHaveLength(pings + 1)
@@ -91,14 +86,13 @@ describe.each(TRANSPORTS)(
     })
 
     test('come once, however often a client has left and come back', async () => {
-      const server = await open.server()
-      const publisher = await open.tcp(server)
+      const [server, publisher] = await open.withTcp()
       for (let i = 0; i < 20; i++) {
         const client = await open.client(server, transport)
-        await subscribe(client, 'a', 1, protocol)
-        await assertReply(publisher, ['PUBLISH', 'a', `m${i}`], ':1\r\n')
-        await assertReads(client, push(protocol, 'message', 'a', `m${i}`))
-        if (protocol === 3) await assertPong(client)
+        await client.subscribe('a', 1, protocol)
+        await publisher.assertReply(['PUBLISH', 'a', `m${i}`], ':1\r\n')
+        await client.takeExactly(push(protocol, 'message', 'a', `m${i}`))
+        if (protocol === 3) await client.assertPong()
         expect(client.takeAll()).toBe('')
         client.destroy()
         await eventually('the client is forgotten', () => subscribersOf(server) === 0)
@@ -120,39 +114,40 @@ describe('one name for a channel, a pattern and a shard channel', () => {
     'is three things: %s hears its own, and whoever loses it is closed',
     async (word, ...heard) => {
       const [published, sharded] = heard
-      const server = await open.server({
+      const [server, publisher] = await open.withTcp({
         directives: { user: [['u', 'on', 'nopass', '&q', '+@all']] },
       })
-      const publisher = await open.tcp(server)
       const client = await open.tcp(server)
-      await assertReply(client, ['AUTH', 'u', 'x'], '+OK\r\n')
+      await client.assertReply(['AUTH', 'u', 'x'], '+OK\r\n')
       client.command(word, 'q')
-      await assertReads(client, push(2, word.toLowerCase(), 'q', 1))
-      await assertReply(publisher, ['PUBLISH', 'q', 'm'], published)
-      await assertReply(publisher, ['SPUBLISH', 'q', 'm'], sharded)
-      await assertReply(publisher, ['ACL', 'SETUSER', 'u', 'resetchannels'], '+OK\r\n')
+      await client.takeExactly(push(2, word.toLowerCase(), 'q', 1))
+      await publisher.assertReply(['PUBLISH', 'q', 'm'], published)
+      await publisher.assertReply(['SPUBLISH', 'q', 'm'], sharded)
+      await publisher.assertReply(['ACL', 'SETUSER', 'u', 'resetchannels'], '+OK\r\n')
       await client.closed
-      await assertReply(publisher, ['PUBLISH', 'q', 'm'], ':0\r\n')
-      await assertReply(publisher, ['SPUBLISH', 'q', 'm'], ':0\r\n')
+      await publisher.assertReply(['PUBLISH', 'q', 'm'], ':0\r\n')
+      await publisher.assertReply(['SPUBLISH', 'q', 'm'], ':0\r\n')
     },
   )
 })
 
 describe('the message of PUBLISH', () => {
   test('is no channel: only its first argument is judged by the channel rules', async () => {
-    const server = await open.server({
-      directives: { user: [['u', 'on', 'nopass', '&room:*', '+@all']] },
-    })
-    const client = await open.tcp(server, 3)
+    const [, client] = await open.withTcp(
+      {
+        directives: { user: [['u', 'on', 'nopass', '&room:*', '+@all']] },
+      },
+      3,
+    )
     const denied = NO_CHANNEL
-    await assertReply(client, ['AUTH', 'u', 'x'], '+OK\r\n')
-    await assertReply(client, ['PUBLISH', 'room:1', 'zzz'], ':0\r\n')
-    await assertReply(client, ['SPUBLISH', 'room:1', 'zzz'], ':0\r\n')
-    await assertReply(client, ['PUBLISH', 'zzz', 'room:1'], denied)
-    await assertReply(client, ['SPUBLISH', 'zzz', 'room:1'], denied)
-    await assertReply(client, ['SUBSCRIBE', 'room:1', 'zzz'], denied)
-    await assertReply(client, ['PSUBSCRIBE', 'room:1*'], denied)
-    await assertReply(client, ['UNSUBSCRIBE', 'zzz'], push(3, 'unsubscribe', 'zzz', 0))
+    await client.assertReply(['AUTH', 'u', 'x'], '+OK\r\n')
+    await client.assertReply(['PUBLISH', 'room:1', 'zzz'], ':0\r\n')
+    await client.assertReply(['SPUBLISH', 'room:1', 'zzz'], ':0\r\n')
+    await client.assertReply(['PUBLISH', 'zzz', 'room:1'], denied)
+    await client.assertReply(['SPUBLISH', 'zzz', 'room:1'], denied)
+    await client.assertReply(['SUBSCRIBE', 'room:1', 'zzz'], denied)
+    await client.assertReply(['PSUBSCRIBE', 'room:1*'], denied)
+    await client.assertReply(['UNSUBSCRIBE', 'zzz'], push(3, 'unsubscribe', 'zzz', 0))
   })
 })
 
@@ -166,21 +161,21 @@ describe('a message of 32 MiB that comes in pieces', () => {
       await open.tcp(server),
       await open.tcp(server),
     ]
-    await subscribe(subscriber, 'a', 1, 2)
+    await subscriber.subscribe('a', 1, 2)
     const payload = Buffer.alloc(33_554_432, 'large.')
     const command = encodeCommand('PUBLISH', 'a', payload)
     for (let at = 0; at < command.length; at += 2_097_152) {
       publisher.send(command.subarray(at, at + 2_097_152))
-      await assertPong(other)
+      await other.assertPong()
     }
-    await assertReads(publisher, ':1\r\n')
-    await assertReads(subscriber, push(2, 'message', 'a', payload))
+    await publisher.takeExactly(':1\r\n')
+    await subscriber.takeExactly(push(2, 'message', 'a', payload))
   })
 })
 
 describe('a user who logs in as another one while subscribed', () => {
   async function start() {
-    const server = await open.server({
+    const [server, admin] = await open.withTcp({
       directives: {
         user: [
           ['u1', 'on', '>1', '&a', '+@all'],
@@ -188,27 +183,26 @@ describe('a user who logs in as another one while subscribed', () => {
         ],
       },
     })
-    const admin = await open.tcp(server)
     const client = await open.tcp(server, 3)
-    await assertReply(client, ['AUTH', 'u1', '1'], '+OK\r\n')
-    await subscribe(client)
-    await assertReply(client, ['AUTH', 'u2', '2'], '+OK\r\n')
+    await client.assertReply(['AUTH', 'u1', '1'], '+OK\r\n')
+    await client.subscribe()
+    await client.assertReply(['AUTH', 'u2', '2'], '+OK\r\n')
     return { admin, client }
   }
 
   test('keeps what the first one subscribed to until that one loses it', async () => {
     const { admin, client } = await start()
-    await assertReply(admin, ['PUBLISH', 'a', 'm'], ':1\r\n')
-    await assertReads(client, push(3, 'message', 'a', 'm'))
-    await assertReply(admin, ['ACL', 'SETUSER', 'u1', 'resetchannels'], '+OK\r\n')
+    await admin.assertReply(['PUBLISH', 'a', 'm'], ':1\r\n')
+    await client.takeExactly(push(3, 'message', 'a', 'm'))
+    await admin.assertReply(['ACL', 'SETUSER', 'u1', 'resetchannels'], '+OK\r\n')
     await client.closed
-    await assertReply(admin, ['PUBLISH', 'a', 'secret'], ':0\r\n')
+    await admin.assertReply(['PUBLISH', 'a', 'secret'], ':0\r\n')
     expect(client.takeAll()).toBe('')
   })
 
   test('is not closed where the second one is given more', async () => {
     const { admin, client } = await start()
-    await assertReply(admin, ['ACL', 'SETUSER', 'u2', '&c'], '+OK\r\n')
-    await assertPong(client)
+    await admin.assertReply(['ACL', 'SETUSER', 'u2', '&c'], '+OK\r\n')
+    await client.assertPong()
   })
 })

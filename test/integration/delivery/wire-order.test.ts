@@ -1,17 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RespReader } from '../../../shared/resp/reader.ts'
-import { encodeCommand, type RawClient } from '../../support/resp-client.ts'
+import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
 import { startServer, type TestGateway } from '../../support/server.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  nextTurn,
-  opener,
-  push,
-  subscribe,
-  type Transport,
-} from '../../support/opened.ts'
+import { nextTurn, opener, type Transport } from '../../support/opened.ts'
 import { cutAtRandom, seededRandom } from '../../support/random.ts'
 
 const open = opener()
@@ -35,15 +26,15 @@ async function publisherAndOthers(server: TestGateway, transport: Transport) {
     await open.client(server, 'RESP3 over TCP'),
     await open.client(server, 'RESP3 over WebSocket'),
   ]
-  for (const other of others) await subscribe(other, 'wt')
-  if (transport !== 'RESP2 over TCP') await subscribe(publisher, 'wt')
+  for (const other of others) await other.subscribe('wt')
+  if (transport !== 'RESP2 over TCP') await publisher.subscribe('wt')
   return { publisher, others }
 }
 
 async function assertOthersGot(others: RawClient[], ...payloads: Buffer[]): Promise<void> {
   for (const other of others) {
-    for (const payload of payloads) await assertReads(other, push(3, 'message', 'wt', payload))
-    await assertPong(other)
+    for (const payload of payloads) await other.takeExactly(push(3, 'message', 'wt', payload))
+    await other.assertPong()
   }
 }
 
@@ -87,9 +78,9 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
       const payload = payloadOf(size)
       const { publisher, others } = await publisherAndOthers(server, transport)
       publisher.command('PUBLISH', 'wt', payload)
-      await assertReads(publisher, ':3\r\n')
-      await assertReads(publisher, push(3, 'message', 'wt', payload))
-      await assertPong(publisher)
+      await publisher.takeExactly(':3\r\n')
+      await publisher.takeExactly(push(3, 'message', 'wt', payload))
+      await publisher.assertPong()
       await assertOthersGot(others, payload)
       assertMessagesAreWhole(publisher)
     })
@@ -105,10 +96,10 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
         ]),
       )
       for (const payload of [first, second]) {
-        await assertReads(publisher, ':3\r\n')
-        await assertReads(publisher, push(3, 'message', 'wt', payload))
+        await publisher.takeExactly(':3\r\n')
+        await publisher.takeExactly(push(3, 'message', 'wt', payload))
       }
-      await assertPong(publisher)
+      await publisher.assertPong()
       await assertOthersGot(others, first, second)
       assertMessagesAreWhole(publisher)
     })
@@ -116,15 +107,15 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
     test.each(SIZES)('gets the pushes after the reply of EXEC: %i bytes', async (size) => {
       const payload = payloadOf(size)
       const { publisher, others } = await publisherAndOthers(server, transport)
-      await assertReply(publisher, ['MULTI'], '+OK\r\n')
+      await publisher.assertReply(['MULTI'], '+OK\r\n')
       publisher.command('PUBLISH', 'wt', payload)
       publisher.command('PING')
       publisher.command('PUBLISH', 'wt', payload)
-      await assertReply(publisher, ['EXEC'], '+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n')
-      await assertReads(publisher, '*3\r\n:3\r\n+PONG\r\n:3\r\n')
-      await assertReads(publisher, push(3, 'message', 'wt', payload))
-      await assertReads(publisher, push(3, 'message', 'wt', payload))
-      await assertPong(publisher)
+      await publisher.assertReply(['EXEC'], '+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n')
+      await publisher.takeExactly('*3\r\n:3\r\n+PONG\r\n:3\r\n')
+      await publisher.takeExactly(push(3, 'message', 'wt', payload))
+      await publisher.takeExactly(push(3, 'message', 'wt', payload))
+      await publisher.assertPong()
       await assertOthersGot(others, payload, payload)
       assertMessagesAreWhole(publisher)
     })
@@ -141,11 +132,11 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
           publisher.send(piece)
           await nextTurn()
         }
-        await assertReads(publisher, ':3\r\n')
-        await assertReads(publisher, push(3, 'message', 'wt', payload))
-        await assertReads(publisher, '+PONG\r\n:3\r\n')
-        await assertReads(publisher, push(3, 'message', 'wt', payload))
-        await assertPong(publisher)
+        await publisher.takeExactly(':3\r\n')
+        await publisher.takeExactly(push(3, 'message', 'wt', payload))
+        await publisher.takeExactly('+PONG\r\n:3\r\n')
+        await publisher.takeExactly(push(3, 'message', 'wt', payload))
+        await publisher.assertPong()
         await assertOthersGot(others, payload, payload)
         assertMessagesAreWhole(publisher)
       },
@@ -161,25 +152,25 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
       publisher.command('SUBSCRIBE', 'wt')
       publisher.command('PUBLISH', 'wt', payload)
       publisher.command('PUBLISH', 'wt', payload)
-      await assertReply(publisher, ['EXEC'], '+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n')
-      await assertReads(publisher, '*3\r\n$9\r\nsubscribe\r\n$2\r\nwt\r\n:1\r\n:3\r\n:3\r\n')
-      await assertReads(publisher, push(2, 'message', 'wt', payload))
-      await assertReads(publisher, push(2, 'message', 'wt', payload))
-      await assertReply(publisher, ['PING'], '*2\r\n$4\r\npong\r\n$0\r\n\r\n')
+      await publisher.assertReply(['EXEC'], '+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n')
+      await publisher.takeExactly('*3\r\n$9\r\nsubscribe\r\n$2\r\nwt\r\n:1\r\n:3\r\n:3\r\n')
+      await publisher.takeExactly(push(2, 'message', 'wt', payload))
+      await publisher.takeExactly(push(2, 'message', 'wt', payload))
+      await publisher.assertReply(['PING'], '*2\r\n$4\r\npong\r\n$0\r\n\r\n')
       await assertOthersGot(others, payload, payload)
     },
   )
 
   test('matching patterns and the shard channel follow the reply likewise', async () => {
     const client = await open.client(server, 'RESP3 over TCP')
-    await assertReply(client, ['PSUBSCRIBE', 'w*'], '>3\r\n$10\r\npsubscribe\r\n$2\r\nw*\r\n:1\r\n')
-    await assertReply(client, ['SSUBSCRIBE', 'wt'], '>3\r\n$10\r\nssubscribe\r\n$2\r\nwt\r\n:1\r\n')
+    await client.assertReply(['PSUBSCRIBE', 'w*'], '>3\r\n$10\r\npsubscribe\r\n$2\r\nw*\r\n:1\r\n')
+    await client.assertReply(['SSUBSCRIBE', 'wt'], '>3\r\n$10\r\nssubscribe\r\n$2\r\nwt\r\n:1\r\n')
     client.command('PUBLISH', 'wt', 'a')
-    await assertReply(client, ['SPUBLISH', 'wt', 'b'], ':1\r\n')
-    await assertReads(client, push(3, 'pmessage', 'w*', 'wt', 'a'))
-    await assertReads(client, ':1\r\n')
-    await assertReads(client, push(3, 'smessage', 'wt', 'b'))
-    await assertPong(client)
+    await client.assertReply(['SPUBLISH', 'wt', 'b'], ':1\r\n')
+    await client.takeExactly(push(3, 'pmessage', 'w*', 'wt', 'a'))
+    await client.takeExactly(':1\r\n')
+    await client.takeExactly(push(3, 'smessage', 'wt', 'b'))
+    await client.assertPong()
   })
 })
 
@@ -201,11 +192,11 @@ describe('64 MiB with limits raised', () => {
 
   test.each(RESP3_TRANSPORTS)('arrive in one piece after the reply, %s', async (transport) => {
     const publisher = await open.client(server, transport)
-    await subscribe(publisher, 'wt')
+    await publisher.subscribe('wt')
     publisher.command('PUBLISH', 'wt', payload)
-    await assertReads(publisher, ':1\r\n')
-    await assertReads(publisher, push(3, 'message', 'wt', payload))
-    await assertPong(publisher)
+    await publisher.takeExactly(':1\r\n')
+    await publisher.takeExactly(push(3, 'message', 'wt', payload))
+    await publisher.assertPong()
   })
 
   test('arrive in one piece after the reply of EXEC, RESP2 over TCP', async () => {
@@ -213,8 +204,8 @@ describe('64 MiB with limits raised', () => {
     publisher.command('MULTI')
     publisher.command('SUBSCRIBE', 'wt')
     publisher.command('PUBLISH', 'wt', payload)
-    await assertReply(publisher, ['EXEC'], '+OK\r\n+QUEUED\r\n+QUEUED\r\n')
-    await assertReads(publisher, '*2\r\n*3\r\n$9\r\nsubscribe\r\n$2\r\nwt\r\n:1\r\n:1\r\n')
-    await assertReads(publisher, push(2, 'message', 'wt', payload))
+    await publisher.assertReply(['EXEC'], '+OK\r\n+QUEUED\r\n+QUEUED\r\n')
+    await publisher.takeExactly('*2\r\n*3\r\n$9\r\nsubscribe\r\n$2\r\nwt\r\n:1\r\n:1\r\n')
+    await publisher.takeExactly(push(2, 'message', 'wt', payload))
   })
 })

@@ -1,17 +1,9 @@
 import { fastify, type FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { respcastPlugin } from '../../../server/http/public.ts'
-import { connectWebSocket, type RawClient } from '../../support/resp-client.ts'
+import { connectWebSocket, type RawClient, push } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  opener,
-  push,
-  subscribe,
-  takeAccepted,
-} from '../../support/opened.ts'
+import { opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -34,7 +26,7 @@ async function subscriber(server: TestGateway, port: number): Promise<RawClient>
   const token = await server.mint('42', { channels: ['*'] })
   const client = await connectWebSocket(`ws://127.0.0.1:${port}/ws`, { token })
   open.onEnd(() => client.destroy())
-  await takeAccepted(client, 'jwt:42')
+  await client.takeAccepted('jwt:42')
   return client
 }
 
@@ -44,34 +36,34 @@ describe('a Fastify application with the plugin', () => {
     const browser = await subscriber(server, port)
     const backend = await open.tcp(server, 3)
     for (const client of [browser, backend]) {
-      await subscribe(client, 'news')
+      await client.subscribe('news')
     }
     expect(app.respcast.publish('news', 'grüße')).toBe(2)
     expect(app.respcast.publish('nobody', '')).toBe(0)
     for (const client of [browser, backend]) {
-      await assertReads(client, push(3, 'message', 'news', Buffer.from('grüße')))
-      await assertPong(client)
+      await client.takeExactly(push(3, 'message', 'news', Buffer.from('grüße')))
+      await client.assertPong()
     }
   })
 
   test('publishes bytes as they were when it did, whatever becomes of its buffer', async () => {
     const { server, app, port } = await application()
     const browser = await subscriber(server, port)
-    await subscribe(browser, '\xff')
+    await browser.subscribe('\xff')
     const payload = Buffer.alloc(20_000, 'a')
     expect(app.respcast.publish(Uint8Array.of(0xff), payload)).toBe(1)
     payload.fill('b')
-    await assertReads(browser, push(3, 'message', '\xff', 'a'.repeat(20_000)))
+    await browser.takeExactly(push(3, 'message', '\xff', 'a'.repeat(20_000)))
   })
 
   test('publishes to shard channels apart from channels', async () => {
     const { server, app, port } = await application()
     const browser = await subscriber(server, port)
-    await assertReply(browser, ['SSUBSCRIBE', 's'], push(3, 'ssubscribe', 's', 1))
+    await browser.assertReply(['SSUBSCRIBE', 's'], push(3, 'ssubscribe', 's', 1))
     expect(app.respcast.publish('s', 'm')).toBe(0)
     expect(app.respcast.spublish('s', 'm')).toBe(1)
-    await assertReads(browser, push(3, 'smessage', 's', 'm'))
-    await assertPong(browser)
+    await browser.takeExactly(push(3, 'smessage', 's', 'm'))
+    await browser.assertPong()
   })
 
   test('keeps its own routes, and none of them is a WebSocket', async () => {

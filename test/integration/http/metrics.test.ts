@@ -3,15 +3,8 @@ import { join } from 'node:path'
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { TestGateway } from '../../support/server.ts'
-import {
-  assertReads,
-  assertReply,
-  eventually,
-  opener,
-  push,
-  subscribe,
-  takeLine,
-} from '../../support/opened.ts'
+import { push } from '../../support/resp-client.ts'
+import { eventually, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -75,12 +68,11 @@ describe('/metrics', () => {
 
 describe('what a session does', () => {
   test('shows in the figures of clients, messages, commands and logins', async () => {
-    const server = await open.server()
-    const subscriber = await open.session(server, '42', { subscribe: ['news'] })
+    const [server, subscriber] = await open.withSession({ subscribe: ['news'] })
     const publisher = await open.tcp(server)
-    await subscribe(subscriber, 'news')
-    await assertReply(publisher, ['PUBLISH', 'news', 'hello'], ':1\r\n')
-    await assertReads(subscriber, push(3, 'message', 'news', 'hello'))
+    await subscriber.subscribe('news')
+    await publisher.assertReply(['PUBLISH', 'news', 'hello'], ':1\r\n')
+    await subscriber.takeExactly(push(3, 'message', 'news', 'hello'))
     const lines = await scrape(server)
     for (const line of [
       'respcast_connected_clients{transport="websocket",listener="public"} 1',
@@ -102,9 +94,8 @@ describe('what a session does', () => {
   })
 
   test('that is closed shows under its cause, and its bytes stay counted', async () => {
-    const server = await open.server()
-    const client = await open.tcp(server)
-    await assertReply(client, ['PING'], '+PONG\r\n')
+    const [server, client] = await open.withTcp()
+    await client.assertReply(['PING'], '+PONG\r\n')
     client.destroy()
     await eventually('the client is gone', () => server.core.clients.size === 0)
     const lines = await scrape(server)
@@ -130,7 +121,7 @@ describe('what a session does', () => {
     const server = await open.server({ directives: { maxclients: '1' } })
     await open.tcp(server)
     const refused = await open.tcp(server)
-    await assertReads(refused, '-ERR max number of clients reached\r\n')
+    await refused.takeExactly('-ERR max number of clients reached\r\n')
     const lines = await scrape(server)
     expect(lines).toContain('respcast_max_clients 1')
     expect(lines).toContain('respcast_connections_rejected_total{reason="maxclients"} 1')
@@ -146,33 +137,34 @@ describe('what a session does', () => {
 })
 
 test('a revocation is counted while it is in force', async () => {
-  const server = await open.server()
-  const admin = await open.tcp(server)
+  const [server, admin] = await open.withTcp()
   admin.command('TOKEN', 'REVOKE', 'SUB', '42')
-  await takeLine(admin)
+  await admin.takeLine()
   expect(await scrape(server)).toContain('respcast_revocations 1')
 })
 
 test('a message over ws-max-message-out is not delivered to WebSockets, counted for each of them, and logged once', async () => {
   const logFile = join((await open.server()).dir, 'log')
-  const server = await open.server({ directives: { 'ws-max-message-out': '1024' }, logFile })
-  const onTcp = await open.tcp(server, 3)
+  const [server, onTcp] = await open.withTcp(
+    { directives: { 'ws-max-message-out': '1024' }, logFile },
+    3,
+  )
   const browsers = [
     await open.session(server, '1', { subscribe: ['news'] }),
     await open.session(server, '2', { subscribe: ['news'] }),
   ]
   for (const client of [onTcp, ...browsers]) {
-    await subscribe(client, 'news')
+    await client.subscribe('news')
   }
   const publisher = await open.tcp(server)
   const large = Buffer.alloc(1025, 'x')
   for (let i = 0; i < 2; i++) {
     publisher.command('PUBLISH', 'news', large)
-    await assertReads(publisher, ':1\r\n')
-    await assertReads(onTcp, push(3, 'message', 'news', large))
+    await publisher.takeExactly(':1\r\n')
+    await onTcp.takeExactly(push(3, 'message', 'news', large))
   }
-  await assertReply(publisher, ['PUBLISH', 'news', 'small'], ':3\r\n')
-  for (const browser of browsers) await assertReads(browser, push(3, 'message', 'news', 'small'))
+  await publisher.assertReply(['PUBLISH', 'news', 'small'], ':3\r\n')
+  for (const browser of browsers) await browser.takeExactly(push(3, 'message', 'news', 'small'))
   expect(await scrape(server)).toContain('respcast_messages_too_large_total 4')
   const isLogged = (): number =>
     existsSync(logFile)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
-import { assertAlive, assertPong, NO_AUTH, opener, takeAccepted } from '../../support/opened.ts'
+import { assertAlive, NO_AUTH, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -189,16 +189,16 @@ describe('a token that comes with the upgrade', () => {
     const server = await open.server()
     const headers = { authorization: `Bearer ${await server.mint('42', { channels: ['a'] })}` }
     const client = await open.webSocket(server, { headers })
-    await takeAccepted(client, 'jwt:42')
-    await assertPong(client)
+    await client.takeAccepted('jwt:42')
+    await client.assertPong()
   })
 
   test('may be a subprotocol beside resp3', async () => {
     const server = await open.server()
     const client = await open.webSocket(server, { token: await server.mint('42') })
     expect(client.protocol).toBe('resp3')
-    expect(await takeAccepted(client, 'jwt:42')).toBeGreaterThan(3_590_000)
-    await assertPong(client)
+    expect(await client.takeAccepted('jwt:42')).toBeGreaterThan(3_590_000)
+    await client.assertPong()
   })
 
   test('that is bad completes the upgrade, then closes with 4401 invalid token', async () => {
@@ -229,7 +229,7 @@ describe('a token that comes with the upgrade', () => {
       const server = await open.server({ directives: { 'ws-token-query': query } })
       const token = await server.mint('42')
       const client = await open.webSocket({ ...server, wsUrl: `${server.wsUrl}?token=${token}` })
-      if (query === 'yes') await takeAccepted(client, 'jwt:42')
+      if (query === 'yes') await client.takeAccepted('jwt:42')
       client.command('ACL', 'WHOAMI')
       await client.takeExactly(reply)
     }
@@ -244,7 +244,7 @@ describe('a token in a cookie', () => {
     const server = await open.server({ directives })
     const cookie = `a=b; session=${await server.mint('42')}; c=d`
     const client = await open.webSocket(server, { origin: ORIGIN, headers: { cookie } })
-    await takeAccepted(client, 'jwt:42')
+    await client.takeAccepted('jwt:42')
   })
 
   test('is refused with 403 where there is no Origin, and where it is another', async () => {

@@ -1,18 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { TestGateway } from '../../support/server.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  DEFAULT_USER,
-  NO_CHANNEL,
-  opener,
-  push,
-  receiversOf,
-  subscribe,
-  takeAccepted,
-} from '../../support/opened.ts'
-import { encodeCommand } from '../../support/resp-client.ts'
+import { DEFAULT_USER, NO_CHANNEL, opener, receiversOf } from '../../support/opened.ts'
+import { encodeCommand, push } from '../../support/resp-client.ts'
 
 const open = opener()
 
@@ -30,7 +19,7 @@ function serverWithRole(...rules: string[]): Promise<TestGateway> {
 }
 
 async function change(server: TestGateway, ...command: string[]): Promise<void> {
-  await assertReply(await open.tcp(server), ['ACL', ...command], '+OK\r\n')
+  await (await open.tcp(server)).assertReply(['ACL', ...command], '+OK\r\n')
 }
 
 const revoked = (channel: string) => push(3, 'token', 'revoked', channel, 'permissions changed')
@@ -45,40 +34,40 @@ describe('editing a role', () => {
     const idle = await open.session(server, '4', member)
     const byList = await open.session(server, '5', { ...member, channels: ['news'] })
     const stranger = await open.session(server, '6', { channels: ['news'] })
-    for (const client of [concerned, backend, byList, stranger]) await subscribe(client, 'news')
-    await subscribe(elsewhere, 'other')
+    for (const client of [concerned, backend, byList, stranger]) await client.subscribe('news')
+    await elsewhere.subscribe('other')
 
     await change(server, 'SETUSER', 'role:member', 'resetchannels', '&other')
-    await assertReads(concerned, revoked('news'))
+    await concerned.takeExactly(revoked('news'))
     expect(await concerned.closed).toEqual(CHANGED)
     await backend.closed
     expect(backend.takeAll()).toBe('')
-    for (const client of [elsewhere, idle, byList, stranger]) await assertPong(client)
+    for (const client of [elsewhere, idle, byList, stranger]) await client.assertPong()
     expect(await receiversOf(open, server, 'news')).toBe(2)
-    await assertReply(idle, ['SUBSCRIBE', 'news'], NO_CHANNEL)
+    await idle.assertReply(['SUBSCRIBE', 'news'], NO_CHANNEL)
   })
 
   test('a client that comes back with the same token is told what is denied', async () => {
     const server = await serverWithRole('&news', '&other')
     const token = await server.mint('1', { roles: ['member'] })
     const before = await open.webSocket(server, { token })
-    await takeAccepted(before, 'jwt:1')
-    await subscribe(before, 'news')
+    await before.takeAccepted('jwt:1')
+    await before.subscribe('news')
     await change(server, 'SETUSER', 'role:member', 'resetchannels', '&other')
     expect(await before.closed).toEqual(CHANGED)
     const after = await open.webSocket(server, { token })
-    await takeAccepted(after, 'jwt:1')
-    await assertReply(after, ['SUBSCRIBE', 'news'], NO_CHANNEL)
-    await subscribe(after, 'other')
+    await after.takeAccepted('jwt:1')
+    await after.assertReply(['SUBSCRIBE', 'news'], NO_CHANNEL)
+    await after.subscribe('other')
   })
 
   test('names no channel in the push where more than one is lost', async () => {
     const server = await serverWithRole('&news', '&other')
     const client = await open.session(server, '1', { roles: ['member'] })
-    await subscribe(client, 'news', 1)
-    await subscribe(client, 'other', 2)
+    await client.subscribe('news', 1)
+    await client.subscribe('other', 2)
     await change(server, 'SETUSER', 'role:member', 'resetchannels')
-    await assertReads(client, revoked(''))
+    await client.takeExactly(revoked(''))
     expect(await client.closed).toEqual(CHANGED)
   })
 
@@ -89,9 +78,9 @@ describe('editing a role', () => {
     const server = await serverWithRole('&news*')
     const client = await open.session(server, '1', { roles: ['member'] })
     client.command(command, name)
-    await assertReads(client, push(3, word, name, 1))
+    await client.takeExactly(push(3, word, name, 1))
     await change(server, 'SETUSER', 'role:member', 'resetchannels')
-    await assertReads(client, revoked(name))
+    await client.takeExactly(revoked(name))
     expect(await client.closed).toEqual(CHANGED)
   })
 
@@ -99,37 +88,37 @@ describe('editing a role', () => {
     const server = await serverWithRole('&root', '(resetchannels +subscribe &news)')
     const bySelector = await open.session(server, '1', { roles: ['member'] })
     const byRoot = await open.session(server, '2', { roles: ['member'] })
-    await subscribe(bySelector, 'news')
-    await subscribe(byRoot, 'root')
+    await bySelector.subscribe('news')
+    await byRoot.subscribe('root')
     await change(server, 'SETUSER', 'role:member', 'clearselectors')
-    await assertReads(bySelector, revoked('news'))
+    await bySelector.takeExactly(revoked('news'))
     expect(await bySelector.closed).toEqual(CHANGED)
-    await assertPong(byRoot)
+    await byRoot.assertPong()
   })
 
   test('taking the subscribing command away is enough, though the channel stays', async () => {
     const server = await serverWithRole('+publish', '&news')
     const client = await open.session(server, '1', { roles: ['member'] })
-    await subscribe(client, 'news')
+    await client.subscribe('news')
     await change(server, 'SETUSER', 'role:member', '-subscribe')
-    await assertReads(client, revoked('news'))
+    await client.takeExactly(revoked('news'))
     expect(await client.closed).toEqual(CHANGED)
   })
 
   test('widening it, or writing it anew as it was, closes nobody', async () => {
     const server = await serverWithRole('&news')
     const client = await open.session(server, '1', { roles: ['member'] })
-    await subscribe(client, 'news')
+    await client.subscribe('news')
     await change(server, 'SETUSER', 'role:member', '&more')
     await change(server, 'SETUSER', 'role:member', 'reset', ...MEMBER.slice(1), '&news')
-    await assertPong(client)
-    await assertReply(client, ['SUBSCRIBE', 'more'], NO_CHANNEL)
+    await client.assertPong()
+    await client.assertReply(['SUBSCRIBE', 'more'], NO_CHANNEL)
   })
 
   test('a message published after the change in the same write is not delivered any more', async () => {
     const server = await serverWithRole('&news')
     const client = await open.session(server, '1', { roles: ['member'] })
-    await subscribe(client, 'news')
+    await client.subscribe('news')
     const admin = await open.tcp(server)
     admin.send(
       Buffer.concat([
@@ -137,8 +126,8 @@ describe('editing a role', () => {
         encodeCommand('PUBLISH', 'news', 'late'),
       ]),
     )
-    await assertReads(admin, '+OK\r\n:0\r\n')
-    await assertReads(client, revoked('news'))
+    await admin.takeExactly('+OK\r\n:0\r\n')
+    await client.takeExactly(revoked('news'))
     expect(await client.closed).toEqual(CHANGED)
     expect(client.takeAll()).toBe('')
   })
@@ -146,11 +135,11 @@ describe('editing a role', () => {
   test('{sub} stands for the subject, and only its own channels are lost', async () => {
     const server = await serverWithRole('&user:{sub}:*')
     const one = await open.session(server, '1', { roles: ['member'] })
-    await subscribe(one, 'user:1:inbox')
-    await assertReply(one, ['SUBSCRIBE', 'user:2:inbox'], NO_CHANNEL)
+    await one.subscribe('user:1:inbox')
+    await one.assertReply(['SUBSCRIBE', 'user:2:inbox'], NO_CHANNEL)
     const star = await open.session(server, '*', { roles: ['member'] })
-    await assertReply(star, ['SUBSCRIBE', 'user:2:inbox'], NO_CHANNEL)
-    await subscribe(star, 'user:*:inbox')
+    await star.assertReply(['SUBSCRIBE', 'user:2:inbox'], NO_CHANNEL)
+    await star.subscribe('user:*:inbox')
   })
 })
 
@@ -162,17 +151,17 @@ describe('a ceiling', () => {
       await open.session(server, '43', { channels: ['news'] }),
     ]
     const backend = await open.tcpSession(server, '42', { channels: ['news'] })
-    for (const client of [concerned, other, backend]) await subscribe(client, 'news')
+    for (const client of [concerned, other, backend]) await client.subscribe('news')
     await change(server, 'SETUSER', 'jwt:42', 'resetchannels')
-    await assertReads(concerned, revoked('news'))
+    await concerned.takeExactly(revoked('news'))
     expect(await concerned.closed).toEqual(CHANGED)
     await backend.closed
     expect(backend.takeAll()).toBe('')
-    await assertPong(other)
+    await other.assertPong()
     expect(await receiversOf(open, server, 'news')).toBe(1)
     const again = await open.session(server, '42', { channels: ['*'] })
-    await assertReply(again, ['SUBSCRIBE', 'news'], NO_CHANNEL)
-    await assertReply(again, ['PUBLISH', 'news', 'm'], NO_CHANNEL)
+    await again.assertReply(['SUBSCRIBE', 'news'], NO_CHANNEL)
+    await again.assertReply(['PUBLISH', 'news', 'm'], NO_CHANNEL)
   })
 })
 
@@ -188,7 +177,7 @@ describe('a user that takes its own channel away', () => {
     client.command('ACL', 'SETUSER', 'u', 'resetchannels')
     client.command('PUBLISH', 'b', 'm')
     client.command('EXEC')
-    await assertReply(client, ['PING'], '+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n')
+    await client.assertReply(['PING'], '+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n')
     await client.closed
     const text = client.takeAll()
     expect(text).toMatch(/^\*3\r\n[*>]3\r\n\$9\r\nsubscribe\r\n\$1\r\na\r\n:1\r\n\+OK\r\n/)
@@ -199,20 +188,20 @@ describe('a user that takes its own channel away', () => {
     const server = await open.server()
     await change(server, 'SETUSER', 'u', 'on', '>p', '+@all', '&a', '&b')
     const witness = await open.tcp(server, 3)
-    await subscribe(witness, 'b')
+    await witness.subscribe('b')
     const client = await open.tcp(server)
     client.command('HELLO', '3', 'AUTH', 'u', 'p')
     await client.takeUntil('*0\r\n')
-    await subscribe(client, 'a')
+    await client.subscribe('a')
     client.send(
       Buffer.concat([
         encodeCommand('ACL', 'SETUSER', 'u', 'resetchannels', '&b'),
         encodeCommand('PUBLISH', 'b', 'late'),
       ]),
     )
-    await assertReads(client, '+OK\r\n')
+    await client.takeExactly('+OK\r\n')
     await client.closed
     expect(client.takeAll()).toBe('')
-    await assertPong(witness)
+    await witness.assertPong()
   })
 })

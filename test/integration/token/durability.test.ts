@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { eventually, opener, takeLine } from '../../support/opened.ts'
+import { eventually, opener } from '../../support/opened.ts'
 import { folderWith, respcast, type Run } from '../../support/process.ts'
 import { seededRandom } from '../../support/random.ts'
 import { connectRaw, type RawClient } from '../../support/resp-client.ts'
@@ -45,7 +45,7 @@ async function writeUntilKilled(
     client.command(...command(name(i)))
     let line: string
     try {
-      line = await takeLine(client)
+      line = await client.takeLine()
     } catch {
       return
     }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { RawClient } from '../../support/resp-client.ts'
+import { push, type RawClient } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
 import { ask, type PlainMap } from '../../support/ask.ts'
-import { assertReads, assertReply, DEFAULT_USER, opener, push } from '../../support/opened.ts'
+import { DEFAULT_USER, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -92,13 +92,13 @@ describe('TOKEN EXPLAIN', () => {
       rule: 'deny news:secret',
       source: 'claim',
     })
-    await assertReply(admin, ['ACL', 'SETUSER', 'jwt:42', 'resetchannels', '&news:1'], '+OK\r\n')
+    await admin.assertReply(['ACL', 'SETUSER', 'jwt:42', 'resetchannels', '&news:1'], '+OK\r\n')
     expect(await explain('subscribe', 'news:2')).toMatchObject({
       allowed: 0,
       ceiling: 'jwt:42',
       fix: 'ACL SETUSER jwt:42 &news:2',
     })
-    await assertReply(admin, ['ACL', 'SETUSER', 'jwt:42', '&news:2'], '+OK\r\n')
+    await admin.assertReply(['ACL', 'SETUSER', 'jwt:42', '&news:2'], '+OK\r\n')
     expect(await explain('subscribe', 'news:2')).toMatchObject({ allowed: 1, ceiling: 'jwt:42' })
   })
 
@@ -110,7 +110,7 @@ describe('TOKEN EXPLAIN', () => {
     const explanation = await ask(admin, 'TOKEN', 'EXPLAIN', 'CLIENT', id, 'SUBSCRIBE', 'news:1')
     expect(explanation).toMatchObject({ allowed: 0, revocation: '1 CHANNEL news:*' })
     expect(await ask(client, 'TOKEN', 'WHY', 'subscribe', 'news:1')).toBe('deny')
-    await assertReply(admin, ['TOKEN', 'UNREVOKE', '1'], '+OK\r\n')
+    await admin.assertReply(['TOKEN', 'UNREVOKE', '1'], '+OK\r\n')
     expect(await ask(client, 'TOKEN', 'WHY', 'subscribe', 'news:1')).toBe('ok')
   })
 
@@ -128,9 +128,9 @@ describe('TOKEN EXPLAIN', () => {
     )) as {
       fix: string
     }
-    await assertReply(admin, fix.split(' '), '+OK\r\n')
+    await admin.assertReply(fix.split(' '), '+OK\r\n')
     client.command(...line)
-    await assertReads(client, push(3, 'subscribe', 'a*b', 1))
+    await client.takeExactly(push(3, 'subscribe', 'a*b', 1))
   })
 
   test.each([
@@ -158,10 +158,10 @@ describe('TOKEN EXPLAIN', () => {
     const { server, admin } = await started()
     const client = await open.session(server, '42', {})
     const id = await idOf(client)
-    await assertReply(admin, ['MULTI'], '+OK\r\n')
-    await assertReply(admin, ['TOKEN', 'EXPLAIN', 'CLIENT', id], '+QUEUED\r\n')
+    await admin.assertReply(['MULTI'], '+OK\r\n')
+    await admin.assertReply(['TOKEN', 'EXPLAIN', 'CLIENT', id], '+QUEUED\r\n')
     expect(await ask(admin, 'EXEC')).toMatchObject([{ allowed: 1, user: 'jwt:42' }])
-    await assertReply(admin, ['MULTI'], '+OK\r\n')
+    await admin.assertReply(['MULTI'], '+OK\r\n')
     expect(await ask(admin, 'TOKEN', 'EXPLAIN', 'a.b.c')).toBe(
       '-ERR EXPLAIN of a token is not allowed inside MULTI',
     )
@@ -169,9 +169,9 @@ describe('TOKEN EXPLAIN', () => {
 
   test('is for administrators: neither a token session nor a user without @admin may ask', async () => {
     const { server, admin } = await started()
-    await assertReply(admin, ['ACL', 'SETUSER', 'plain', 'on', '>p', '+@all', '-@admin'], '+OK\r\n')
+    await admin.assertReply(['ACL', 'SETUSER', 'plain', 'on', '>p', '+@all', '-@admin'], '+OK\r\n')
     const plain = await open.tcp(server, 3)
-    await assertReply(plain, ['AUTH', 'plain', 'p'], '+OK\r\n')
+    await plain.assertReply(['AUTH', 'plain', 'p'], '+OK\r\n')
     const session = await open.session(server, '42', { channels: ['*'] })
     for (const client of [plain, session]) {
       for (const command of [
@@ -187,9 +187,9 @@ describe('TOKEN EXPLAIN', () => {
 
   test('no token shows in MONITOR or SLOWLOG', async () => {
     const { server, admin } = await started()
-    await assertReply(admin, ['CONFIG', 'SET', 'slowlog-log-slower-than', '0'], '+OK\r\n')
+    await admin.assertReply(['CONFIG', 'SET', 'slowlog-log-slower-than', '0'], '+OK\r\n')
     const watcher = await open.tcp(server, 3)
-    await assertReply(watcher, ['MONITOR'], '+OK\r\n')
+    await watcher.assertReply(['MONITOR'], '+OK\r\n')
     const token = await server.mint('42')
     await ask(admin, 'TOKEN', 'EXPLAIN', token)
     const slow = JSON.stringify(await ask(admin, 'SLOWLOG', 'GET'))
@@ -206,15 +206,14 @@ describe('TOKEN EXPLAIN', () => {
 describe('TOKEN WHY', () => {
   test('answers a session one word about itself, on every transport', async () => {
     const { server, admin } = await started()
-    await assertReply(
-      admin,
+    await admin.assertReply(
       ['ACL', 'SETUSER', 'jwt:42', 'resetchannels', '&news:*', '&x'],
       '+OK\r\n',
     )
     const grants = { roles: ['member'], publish: ['x'], deny: ['news:secret'] }
     const webSocket = await open.session(server, '42', grants)
     const tcp = await open.tcp(server, 2)
-    await assertReply(tcp, ['AUTH', 'jwt', await server.mint('42', grants)], '+OK\r\n')
+    await tcp.assertReply(['AUTH', 'jwt', await server.mint('42', grants)], '+OK\r\n')
     for (const client of [webSocket, tcp]) {
       const why = (...words: string[]) => ask(client, 'TOKEN', 'WHY', ...words)
       expect(await why('subscribe', 'news:1')).toBe('ok')

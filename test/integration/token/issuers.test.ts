@@ -3,17 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../server/config/load.ts'
 import { ask } from '../../support/ask.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  DEFAULT_USER,
-  NO_CHANNEL,
-  opener,
-  push,
-  subscribe,
-  takeAccepted,
-} from '../../support/opened.ts'
+import { push } from '../../support/resp-client.ts'
+import { DEFAULT_USER, NO_CHANNEL, opener } from '../../support/opened.ts'
 import {
   fromShop,
   ISSUER_GONE,
@@ -35,21 +26,20 @@ describe('two issuers on one server', () => {
     const other = await shopSession(open, server, '42', { channels: ['a'] })
     expect(await ask(own, 'ACL', 'WHOAMI')).toBe('jwt:42')
     expect(await ask(other, 'ACL', 'WHOAMI')).toBe('jwt@shop:42')
-    await subscribe(own, 'a')
-    await assertReply(
-      own,
+    await own.subscribe('a')
+    await own.assertReply(
       ['AUTH', 'jwt', await fromShop('42', { channels: ['a'] })],
       '-ERR AUTH with a token of another subject is not allowed while there are subscriptions\r\n',
     )
-    await assertPong(own)
+    await own.assertPong()
   })
 
   test('a subject that spells the name of another issuer is a name of its own', async () => {
     const { server, admin } = await shopServer(open)
     const sly = await open.session(server, '@shop:42', { channels: ['a'] })
     expect(await ask(sly, 'ACL', 'WHOAMI')).toBe('jwt:@shop:42')
-    await assertReply(admin, ['ACL', 'SETUSER', 'jwt@shop:42', 'resetchannels'], '+OK\r\n')
-    await subscribe(sly, 'a')
+    await admin.assertReply(['ACL', 'SETUSER', 'jwt@shop:42', 'resetchannels'], '+OK\r\n')
+    await sly.subscribe('a')
   })
 
   test('CLIENT LIST and the filters of CLIENT KILL tell them apart', async () => {
@@ -58,7 +48,7 @@ describe('two issuers on one server', () => {
     const other = await shopSession(open, server, '42', {})
     expect(await ask(admin, 'CLIENT', 'KILL', 'JWT-ISS', SHOP)).toBe(1)
     await other.closed
-    await assertPong(own)
+    await own.assertPong()
   })
 })
 
@@ -68,26 +58,25 @@ describe('the bounds of an issuer', () => {
   test('a role that it may not name grants nothing, and one that it may name all it has', async () => {
     const { server, admin, folder } = await shopServer(open, [], [ROLE])
     const client = await shopSession(open, server, '1', { roles: ['member'], channels: ['a'] })
-    await assertReply(client, ['SUBSCRIBE', 'members'], NO_CHANNEL)
-    await subscribe(client, 'a')
+    await client.assertReply(['SUBSCRIBE', 'members'], NO_CHANNEL)
+    await client.subscribe('a')
     const lines = shopLines(folder, ['shop', 'roles', 'mem*', 'guest'])
-    await assertReply(admin, ['CONFIG', 'SET', 'issuer', joined(lines)], '+OK\r\n')
-    await subscribe(client, 'members', 2)
+    await admin.assertReply(['CONFIG', 'SET', 'issuer', joined(lines)], '+OK\r\n')
+    await client.subscribe('members', 2)
   })
 
   test('taking a role away closes the sessions that hold something by it, and no other', async () => {
     const { server, admin, folder } = await shopServer(open, [['shop', 'roles', 'member']], [ROLE])
     const holds = await shopSession(open, server, '1', { roles: ['member'] })
     const idle = await shopSession(open, server, '2', { roles: ['member'] })
-    await subscribe(holds, 'members')
-    await assertReply(admin, ['CONFIG', 'SET', 'issuer', joined(shopLines(folder))], '+OK\r\n')
-    await assertReads(holds, push(3, 'token', 'revoked', 'members', 'permissions changed'))
+    await holds.subscribe('members')
+    await admin.assertReply(['CONFIG', 'SET', 'issuer', joined(shopLines(folder))], '+OK\r\n')
+    await holds.takeExactly(push(3, 'token', 'revoked', 'members', 'permissions changed'))
     expect(await holds.closed).toMatchObject({
       code: 4403,
       reason: expect.stringMatching(/^permissions-changed/) as unknown,
     })
-    await assertReply(
-      idle,
+    await idle.assertReply(
       ['SUBSCRIBE', 'members'],
       "-NOPERM User jwt@shop:2 has no permissions to run the 'subscribe' command\r\n",
     )
@@ -98,28 +87,28 @@ describe('the bounds of an issuer', () => {
     const { server, admin } = await shopServer(open, [['shop', 'ceiling', 'partners']], [ceiling])
     const client = await shopSession(open, server, '1', { channels: ['*'] })
     const own = await open.session(server, '1', { channels: ['*'] })
-    await assertReply(client, ['SUBSCRIBE', 'room'], NO_CHANNEL)
-    await subscribe(client, 'shop:1')
-    await subscribe(own, 'shop:1')
-    await assertReply(admin, ['ACL', 'SETUSER', 'partners', 'resetchannels', '&shop:2'], '+OK\r\n')
+    await client.assertReply(['SUBSCRIBE', 'room'], NO_CHANNEL)
+    await client.subscribe('shop:1')
+    await own.subscribe('shop:1')
+    await admin.assertReply(['ACL', 'SETUSER', 'partners', 'resetchannels', '&shop:2'], '+OK\r\n')
     expect(await ask(admin, 'PUBLISH', 'shop:1', 'm')).toBe(1)
-    await assertReads(client, push(3, 'token', 'revoked', 'shop:1', 'permissions changed'))
+    await client.takeExactly(push(3, 'token', 'revoked', 'shop:1', 'permissions changed'))
     expect(await client.closed).toMatchObject({ code: 4403 })
-    await assertReads(own, push(3, 'message', 'shop:1', 'm'))
+    await own.takeExactly(push(3, 'message', 'shop:1', 'm'))
   })
 
   test('a ceiling that is off lets nobody in, and one that is deleted cuts who is there', async () => {
     const ceiling = ['partners', 'on', '+@all', 'allchannels']
     const { server, admin } = await shopServer(open, [['shop', 'ceiling', 'partners']], [ceiling])
     const client = await shopSession(open, server, '1', {})
-    await assertReply(admin, ['ACL', 'SETUSER', 'partners', 'off'], '+OK\r\n')
+    await admin.assertReply(['ACL', 'SETUSER', 'partners', 'off'], '+OK\r\n')
     const late = await open.webSocket(server, { token: await fromShop('2', {}) })
     expect(await late.closed).toMatchObject({
       code: 4403,
       reason: expect.stringMatching(/^forbidden/) as unknown,
     })
-    await assertPong(client)
-    await assertReply(admin, ['ACL', 'DELUSER', 'partners'], ':1\r\n')
+    await client.assertPong()
+    await admin.assertReply(['ACL', 'DELUSER', 'partners'], ':1\r\n')
     expect(await client.closed).toMatchObject({ code: 4403 })
     const later = await open.webSocket(server, { token: await fromShop('2', {}) })
     expect(await later.closed).toMatchObject({
@@ -138,25 +127,23 @@ describe('the bounds of an issuer', () => {
 describe('CONFIG SET of issuers', () => {
   test('lets a new issuer in, and takes it away with its sessions', async () => {
     const folder = folderWith(open, { secret: SHOP_SECRET })
-    const server = await open.server({ directives: { user: [DEFAULT_USER] } })
-    const admin = await open.tcp(server, 3)
+    const [server, admin] = await open.withTcp({ directives: { user: [DEFAULT_USER] } }, 3)
     const token = await fromShop('1', { channels: ['a'] })
     const tcp = await open.tcp(server, 3)
-    await assertReply(tcp, ['AUTH', 'jwt', token], '-WRONGPASS invalid token\r\n')
-    await assertReply(admin, ['CONFIG', 'SET', 'issuer', joined(shopLines(folder))], '+OK\r\n')
-    await assertReply(tcp, ['AUTH', 'jwt', token], '+OK\r\n')
+    await tcp.assertReply(['AUTH', 'jwt', token], '-WRONGPASS invalid token\r\n')
+    await admin.assertReply(['CONFIG', 'SET', 'issuer', joined(shopLines(folder))], '+OK\r\n')
+    await tcp.assertReply(['AUTH', 'jwt', token], '+OK\r\n')
     const webSocket = await shopSession(open, server, '1', { channels: ['a'] })
     const own = await open.session(server, '1', { channels: ['a'] })
-    await subscribe(webSocket, 'a')
-    await assertReply(admin, ['CONFIG', 'SET', 'issuer', ''], '+OK\r\n')
+    await webSocket.subscribe('a')
+    await admin.assertReply(['CONFIG', 'SET', 'issuer', ''], '+OK\r\n')
     expect(await ask(admin, 'PUBLISH', 'a', 'm')).toBe(0)
-    await assertReads(
-      webSocket,
+    await webSocket.takeExactly(
       push(3, 'token', 'revoked', '', 'the issuer of the token was changed'),
     )
     expect(await webSocket.closed).toEqual(ISSUER_GONE)
     await tcp.closed
-    await assertPong(own)
+    await own.assertPong()
     const again = await open.webSocket(server, { token })
     expect(await again.closed).toMatchObject({ code: 4401 })
   })
@@ -202,7 +189,7 @@ describe('CONFIG SET of issuers', () => {
       `-ERR CONFIG SET failed (possibly related to argument 'issuer') - ${reason}`,
     )
     expect(await ask(admin, 'CONFIG', 'GET', 'issuer')).toEqual(before)
-    await assertPong(client)
+    await client.assertPong()
     await shopSession(open, server, '2', {})
   })
 
@@ -213,13 +200,13 @@ describe('CONFIG SET of issuers', () => {
     expect(reply).toBe(
       "-ERR CONFIG SET failed (possibly related to argument 'issuer') - jwt-leeway must be 0 to 300 seconds",
     )
-    await assertPong(client)
+    await client.assertPong()
   })
 
   test('of other directives does not read key files again', async () => {
     const { admin, folder } = await shopServer(open)
     rmSync(join(folder, 'secret'))
-    await assertReply(admin, ['CONFIG', 'SET', 'timeout', '7'], '+OK\r\n')
+    await admin.assertReply(['CONFIG', 'SET', 'timeout', '7'], '+OK\r\n')
     expect(await ask(admin, 'CONFIG', 'SET', 'jwt-leeway', '7')).toMatch(/secret: cannot be read/)
   })
 
@@ -235,13 +222,13 @@ describe('CONFIG SET of issuers', () => {
       ['shop', 'previous-secret-file', join(folder, 'old')],
       ['shop', 'previous-secret-until', until],
     )
-    await assertReply(admin, ['CONFIG', 'SET', 'issuer', joined(rotating)], '+OK\r\n')
-    await assertPong(client)
+    await admin.assertReply(['CONFIG', 'SET', 'issuer', joined(rotating)], '+OK\r\n')
+    await client.assertPong()
     await shopSession(open, server, '2', {})
     const fresh = await open.webSocket(server, { token: await fromShop('3', {}, newer) })
-    await takeAccepted(fresh, 'jwt@shop:3')
+    await fresh.takeAccepted('jwt@shop:3')
     writeFileSync(join(folder, 'secret'), newest)
-    await assertReply(admin, ['CONFIG', 'SET', 'issuer', joined(shopLines(folder))], '+OK\r\n')
+    await admin.assertReply(['CONFIG', 'SET', 'issuer', joined(shopLines(folder))], '+OK\r\n')
     expect(await client.closed).toEqual(ISSUER_GONE)
     expect(await fresh.closed).toEqual(ISSUER_GONE)
   })
@@ -262,7 +249,7 @@ describe('a configuration that is read again', () => {
     expect(reload(lines.join(''))).toEqual({ changed: ['issuer'], atNextStart: [] })
     const client = await shopSession(open, server, '1', {})
     expect(reload('issuer shop audience shop\n')).toMatch(/^issuer: issuer shop \*: no key source/)
-    await assertPong(client)
+    await client.assertPong()
     writeFileSync(join(folder, 'secret'), 'x'.repeat(32))
     expect(reload(lines.join('')), 'the same lines name a file that has changed').toEqual({
       changed: ['issuer'],

@@ -1,17 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  askBulk,
-  assertPong,
-  assertReads,
-  assertReply,
-  NO_AUTH,
-  opener,
-  push,
-  receiversOf,
-  subscribe,
-  takeAccepted,
-  takeLine,
-} from '../../support/opened.ts'
+import { push } from '../../support/resp-client.ts'
+import { NO_AUTH, opener, receiversOf } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -19,18 +8,18 @@ describe('a login over WebSocket', () => {
   test("takes a password on the administrators' listener and not on the public one, and never nopass", async () => {
     const server = await open.server()
     const rules = ['ACL', 'SETUSER', 'ops', 'on', '>pw', '+@all', '&*']
-    await assertReply(await open.tcp(server), rules, '+OK\r\n')
+    await (await open.tcp(server)).assertReply(rules, '+OK\r\n')
     const visitor = await open.webSocket(server)
     visitor.command('AUTH', 'ops', 'pw')
-    expect(await takeLine(visitor)).toMatch(/^-WRONGPASS /)
-    await assertReply(visitor, ['PING'], NO_AUTH)
+    expect(await visitor.takeLine()).toMatch(/^-WRONGPASS /)
+    await visitor.assertReply(['PING'], NO_AUTH)
     const client = await open.adminSocket(server)
     client.command('AUTH', 'default', '')
-    expect(await takeLine(client)).toMatch(/^-WRONGPASS /)
-    await assertReply(client, ['AUTH', 'ops', 'pw'], '+OK\r\n')
-    await assertReply(client, ['ACL', 'WHOAMI'], '$3\r\nops\r\n')
-    await assertReply(client, ['RESET'], '+RESET\r\n')
-    await assertReply(client, ['ACL', 'WHOAMI'], NO_AUTH)
+    expect(await client.takeLine()).toMatch(/^-WRONGPASS /)
+    await client.assertReply(['AUTH', 'ops', 'pw'], '+OK\r\n')
+    await client.assertReply(['ACL', 'WHOAMI'], '$3\r\nops\r\n')
+    await client.assertReply(['RESET'], '+RESET\r\n')
+    await client.assertReply(['ACL', 'WHOAMI'], NO_AUTH)
   })
 })
 
@@ -39,8 +28,8 @@ describe('a token session in lists', () => {
     const server = await open.server()
     const token = await server.mint('42', {}, { jti: 'a=b\\c' })
     const client = await open.webSocket(server, { token, origin: server.url })
-    await takeAccepted(client, 'jwt:42')
-    const line = await askBulk(client, 'CLIENT', 'INFO')
+    await client.takeAccepted('jwt:42')
+    const line = await client.askBulk('CLIENT', 'INFO')
     expect(line).toMatch(/ user=jwt:42 redir=-1 resp=3 /)
     expect(line).toContain(' jwt-sub=42 jwt-iss=https://issuer.test jwt-jti=a=b\\x5cc jwt-exp=')
     expect(line).toMatch(new RegExp(` origin=${server.url} transport=websocket\n$`))
@@ -49,12 +38,11 @@ describe('a token session in lists', () => {
 
 describe('a new token on a live connection', () => {
   test('keeps the subscriptions it allows and ends the others before +OK, without a close', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['a', 'b', 'p*'] })
-    await subscribe(client, 'a', 1)
-    await subscribe(client, 'b', 2)
-    await assertReply(client, ['PSUBSCRIBE', 'p*'], push(3, 'psubscribe', 'p*', 3))
-    await assertReply(client, ['SSUBSCRIBE', 'b'], push(3, 'ssubscribe', 'b', 1))
+    const [server, client] = await open.withSession({ channels: ['a', 'b', 'p*'] })
+    await client.subscribe('a', 1)
+    await client.subscribe('b', 2)
+    await client.assertReply(['PSUBSCRIBE', 'p*'], push(3, 'psubscribe', 'p*', 3))
+    await client.assertReply(['SSUBSCRIBE', 'b'], push(3, 'ssubscribe', 'b', 1))
     client.command('AUTH', 'jwt', await server.mint('42', { channels: ['a'] }))
     client.command('PING')
     const lost = await client.takeUntil('+PONG\r\n')
@@ -65,22 +53,21 @@ describe('a new token on a live connection', () => {
     expect(pushes).toContain('$12\r\nsunsubscribe\r\n$1\r\nb\r\n')
     expect(behind).toMatch(/^>4\r\n\$5\r\ntoken\r\n\$8\r\naccepted\r\n/)
     expect(await receiversOf(open, server, 'a')).toBe(1)
-    await assertReads(client, push(3, 'message', 'a', 'm'))
+    await client.takeExactly(push(3, 'message', 'a', 'm'))
     for (const channel of ['b', 'px']) expect(await receiversOf(open, server, channel)).toBe(0)
-    await assertPong(client)
+    await client.assertPong()
   })
 })
 
 describe('the claim deny', () => {
   test('does not touch others with the same pattern', async () => {
-    const server = await open.server()
-    const denied = await open.session(server, '42', { channels: ['*'], deny: ['x'] })
+    const [server, denied] = await open.withSession({ channels: ['*'], deny: ['x'] })
     const free = await open.session(server, '43', { channels: ['*'] })
     for (const client of [denied, free]) {
-      await assertReply(client, ['PSUBSCRIBE', '*'], push(3, 'psubscribe', '*', 1))
+      await client.assertReply(['PSUBSCRIBE', '*'], push(3, 'psubscribe', '*', 1))
     }
     expect(await receiversOf(open, server, 'x')).toBe(1)
-    await assertReads(free, push(3, 'pmessage', '*', 'x', 'm'))
-    await assertPong(denied)
+    await free.takeExactly(push(3, 'pmessage', '*', 'x', 'm'))
+    await denied.assertPong()
   })
 })

@@ -1,21 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient } from '../../support/resp-client.ts'
+import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
 import { startServer, type TestGateway } from '../../support/server.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  DEFAULT_USER,
-  NO_CHANNEL,
-  opener,
-  push,
-  receiversOf,
-  subscribe,
-  takeAccepted,
-  takeLine,
-} from '../../support/opened.ts'
+import { DEFAULT_USER, NO_CHANNEL, opener, receiversOf } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -36,17 +24,17 @@ async function sessions() {
   )
   const stranger = await server.mint('7', { channels: ['*'], group: 'other' }, { jti: 'j7' })
   const browser = await open.webSocket(server, { token })
-  await takeAccepted(browser, 'jwt:42')
+  await browser.takeAccepted('jwt:42')
   const backend = await open.tcp(server, 3)
-  await assertReply(backend, ['AUTH', 'jwt', token], '+OK\r\n')
+  await backend.assertReply(['AUTH', 'jwt', token], '+OK\r\n')
   const other = await open.webSocket(server, { token: stranger })
-  await takeAccepted(other, 'jwt:7')
+  await other.takeAccepted('jwt:7')
   return { server, token, stranger, browser, backend, other, admin: await open.tcp(server) }
 }
 
 async function revoke(admin: RawClient, ...words: string[]): Promise<string> {
   admin.command('TOKEN', 'REVOKE', ...words)
-  return takeLine(admin)
+  return admin.takeLine()
 }
 
 async function ready(server: TestGateway): Promise<{ status: number; problems: string[] }> {
@@ -58,23 +46,23 @@ async function ready(server: TestGateway): Promise<{ status: number; problems: s
 describe('TOKEN REVOKE', () => {
   test('ends the sessions it names, refuses their token, and touches no other', async () => {
     const { server, token, browser, backend, other, admin } = await sessions()
-    for (const client of [browser, backend, other]) await subscribe(client, 'a')
+    for (const client of [browser, backend, other]) await client.subscribe('a')
     expect(await revoke(admin, 'SUB', '42', 'MESSAGE', 'bye')).toBe(':2')
-    await assertReads(browser, push(3, 'token', 'revoked', '', 'bye'))
+    await browser.takeExactly(push(3, 'token', 'revoked', '', 'bye'))
     const { code, reason } = await browser.closed
     expect(code).toBe(4403)
     expect(reason).toMatch(/^revoked\|\d*\|bye$/)
     await backend.closed
     expect(backend.takeAll()).toBe('')
     expect(await receiversOf(open, server, 'a')).toBe(1)
-    await assertReads(other, push(3, 'message', 'a', 'm'))
-    await assertPong(other)
+    await other.takeExactly(push(3, 'message', 'a', 'm'))
+    await other.assertPong()
 
     const overTcp = await open.tcp(server)
-    await assertReply(overTcp, ['AUTH', 'jwt', token], REVOKED)
-    await assertPong(overTcp)
+    await overTcp.assertReply(['AUTH', 'jwt', token], REVOKED)
+    await overTcp.assertPong()
     const inBand = await open.webSocket(server)
-    await assertReply(inBand, ['AUTH', 'jwt', token], REVOKED)
+    await inBand.assertReply(['AUTH', 'jwt', token], REVOKED)
     expect((await inBand.closed).reason).toMatch(/^revoked\|/)
     const atUpgrade = await open.webSocket(server, { token })
     expect(await atUpgrade.closed).toMatchObject({ code: 4403 })
@@ -82,14 +70,14 @@ describe('TOKEN REVOKE', () => {
 
   test('a message published after it in the same write reaches no session it ended', async () => {
     const { browser, backend, admin } = await sessions()
-    for (const client of [browser, backend]) await subscribe(client, 'a')
+    for (const client of [browser, backend]) await client.subscribe('a')
     admin.send(
       Buffer.concat([
         encodeCommand('TOKEN', 'REVOKE', 'SUB', '42'),
         encodeCommand('PUBLISH', 'a', 'late'),
       ]),
     )
-    await assertReads(admin, ':2\r\n:0\r\n')
+    await admin.takeExactly(':2\r\n:0\r\n')
     for (const client of [browser, backend]) {
       await client.closed
       expect(client.takeAll()).not.toContain('late')
@@ -100,31 +88,30 @@ describe('TOKEN REVOKE', () => {
 describe('TOKEN REVOKE CHANNEL', () => {
   test('ends exact subscriptions, and filters patterns that may reach the channel', async () => {
     const { server, browser, backend, other, admin } = await sessions()
-    await subscribe(browser, 'room:7')
-    await subscribe(other, 'room:8')
-    await assertReply(backend, ['PSUBSCRIBE', 'room:*'], push(3, 'psubscribe', 'room:*', 1))
+    await browser.subscribe('room:7')
+    await other.subscribe('room:8')
+    await backend.assertReply(['PSUBSCRIBE', 'room:*'], push(3, 'psubscribe', 'room:*', 1))
     expect(await revoke(admin, 'CHANNEL', 'room:7', 'TTL', '60', 'MESSAGE', 'closed')).toBe(':2')
-    await assertReads(browser, push(3, 'token', 'revoked', 'room:7', 'closed'))
+    await browser.takeExactly(push(3, 'token', 'revoked', 'room:7', 'closed'))
     expect(await browser.closed).toEqual({ code: 4403, reason: 'permissions-changed||closed' })
-    await assertReads(backend, push(3, 'token', 'revoked', 'room:7', 'closed'))
+    await backend.takeExactly(push(3, 'token', 'revoked', 'room:7', 'closed'))
     expect(await receiversOf(open, server, 'room:7')).toBe(0)
     expect(await receiversOf(open, server, 'room:8')).toBe(2)
-    await assertReads(backend, push(3, 'pmessage', 'room:*', 'room:8', 'm'))
-    await assertReads(other, push(3, 'message', 'room:8', 'm'))
+    await backend.takeExactly(push(3, 'pmessage', 'room:*', 'room:8', 'm'))
+    await other.takeExactly(push(3, 'message', 'room:8', 'm'))
     for (const client of [backend, other]) {
-      await assertReply(client, ['SUBSCRIBE', 'room:7'], NO_CHANNEL)
-      await assertReply(client, ['PUBLISH', 'room:7', 'm'], NO_CHANNEL)
-      await assertPong(client)
+      await client.assertReply(['SUBSCRIBE', 'room:7'], NO_CHANNEL)
+      await client.assertReply(['PUBLISH', 'room:7', 'm'], NO_CHANNEL)
+      await client.assertPong()
     }
   })
 })
 
 describe('a revocation', () => {
   test('holds after a restart with the same dir, and the audit log says who did it', async () => {
-    const server = await open.server()
-    const admin = await open.tcp(server)
+    const [server, admin] = await open.withTcp()
     const words = ['TOKEN', 'REVOKE', 'GROUP', 'acme', 'REASON', 'left the company']
-    await assertReply(admin, words, ':0\r\n')
+    await admin.assertReply(words, ':0\r\n')
     const token = await server.mint('42', { group: 'acme' })
     const audit = readFileSync(join(server.dir, 'token-audit.log'), 'utf8')
     expect(JSON.parse(audit)).toMatchObject({
@@ -139,21 +126,19 @@ describe('a revocation', () => {
     const directives = { 'token-log-file': join(server.dir, 'token.log') }
     const copy = await open.server({ directives })
     const client = await open.tcp(copy)
-    await assertReply(client, ['AUTH', 'jwt', token], REVOKED)
+    await client.assertReply(['AUTH', 'jwt', token], REVOKED)
     const stranger = await copy.mint('7', { group: 'other' })
-    await assertReply(client, ['AUTH', 'jwt', stranger], '+OK\r\n')
+    await client.assertReply(['AUTH', 'jwt', stranger], '+OK\r\n')
   })
 })
 
 describe('a disk that fails', () => {
   test('answers MISCONF, enforces all the same, is told by /readyz, and heals', async () => {
-    const server = await open.server()
-    const admin = await open.tcp(server)
+    const [server, admin] = await open.withTcp()
     expect(await ready(server)).toEqual({ status: 200, problems: [] })
     rmSync(server.dir, { recursive: true })
     const client = await open.session(server, '42', {})
-    await assertReply(
-      admin,
+    await admin.assertReply(
       ['TOKEN', 'REVOKE', 'SUB', '42'],
       '-MISCONF revocation is in force but not durable\r\n',
     )
@@ -163,7 +148,7 @@ describe('a disk that fails', () => {
       problems: ['revocations are in force but not durable: token-log-file cannot be written'],
     })
     mkdirSync(server.dir)
-    await assertReply(admin, ['TOKEN', 'REVOKE', 'SUB', '43'], ':0\r\n')
+    await admin.assertReply(['TOKEN', 'REVOKE', 'SUB', '43'], ':0\r\n')
     expect((await ready(server)).status).toBe(200)
     expect(readFileSync(join(server.dir, 'token.log'), 'latin1')).toMatch(
       /"target":"42".*\n.*"target":"43"/,
@@ -173,10 +158,8 @@ describe('a disk that fails', () => {
   test('keeps a server with an issuer from starting, and one without from nothing', async () => {
     const directives = { 'token-log-file': '/nonexistent/token.log' }
     await expect(startServer({ directives })).rejects.toMatchObject({ code: 'ERR_DATA_DIR' })
-    const server = await open.server({ directives, issuer: false })
-    const admin = await open.tcp(server)
-    await assertReply(
-      admin,
+    const [, admin] = await open.withTcp({ directives, issuer: false })
+    await admin.assertReply(
       ['TOKEN', 'REVOKE', 'ALL'],
       '-ERR No issuer of tokens is configured\r\n',
     )

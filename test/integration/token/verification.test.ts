@@ -1,18 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient } from '../../support/resp-client.ts'
+import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
 import { unframe } from '../../support/recording-sink.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  DEFAULT_USER,
-  eventually,
-  NO_CHANNEL,
-  opener,
-  push,
-  subscribe,
-  takeAccepted,
-} from '../../support/opened.ts'
+import { DEFAULT_USER, eventually, NO_CHANNEL, opener } from '../../support/opened.ts'
 import { slowIssuer, type SlowIssuer } from '../../support/key-server.ts'
 import { clientFrame } from '../../support/raw-upgrade.ts'
 
@@ -42,20 +31,20 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
     )
     await issuer.asked()
     client.command('PING')
-    for (let i = 0; i < 10; i++) await assertPong(other)
+    for (let i = 0; i < 10; i++) await other.assertPong()
     expect(client.takeAll()).toBe('')
     issuer.answer()
-    await assertReads(client, '+OK\r\n')
-    if (transport === 'WebSocket') await takeAccepted(client, 'jwt:42')
-    await assertReads(client, '$6\r\njwt:42\r\n')
-    await assertReads(client, push(3, 'subscribe', 'a', 1))
-    await assertReads(client, `${NO_CHANNEL}+PONG\r\n`)
+    await client.takeExactly('+OK\r\n')
+    if (transport === 'WebSocket') await client.takeAccepted('jwt:42')
+    await client.takeExactly('$6\r\njwt:42\r\n')
+    await client.takeExactly(push(3, 'subscribe', 'a', 1))
+    await client.takeExactly(`${NO_CHANNEL}+PONG\r\n`)
   })
 
   test('a client that is killed gets nothing executed, neither then nor later', async () => {
     const issuer = await slowIssuer(open)
     const witness = await open.tcp(issuer.server, 3)
-    await subscribe(witness, 'a')
+    await witness.subscribe('a')
     const client = await connected(issuer, transport)
     client.send(
       Buffer.concat([
@@ -67,10 +56,10 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
     await issuer.asked()
     const admin = await open.tcp(issuer.server)
     const filter = transport === 'TCP' ? ['TYPE', 'normal'] : ['TRANSPORT', 'websocket']
-    await assertReply(admin, ['CLIENT', 'KILL', ...filter], ':1\r\n')
+    await admin.assertReply(['CLIENT', 'KILL', ...filter], ':1\r\n')
     await client.closed
     issuer.answer()
-    await assertPong(witness)
+    await witness.assertPong()
     expect(client.takeAll()).toBe('')
     expect(issuer.server.core.tokens.size).toBe(0)
   })
@@ -85,7 +74,7 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
     issuer.answer()
     await eventually('the client is forgotten', () => clients.size === 0)
     const next = await open.tcp(issuer.server)
-    await assertReply(next, ['AUTH', 'jwt', issuer.unknown('42', GRANTS)], '+OK\r\n')
+    await next.assertReply(['AUTH', 'jwt', issuer.unknown('42', GRANTS)], '+OK\r\n')
     expect(tokens.size).toBe(1)
   })
 
@@ -99,12 +88,12 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
     client.command('SUBSCRIBE', 'b')
     await issuer.asked()
     const admin = await open.tcp(issuer.server)
-    await assertReply(admin, ['ACL', 'SETUSER', 'role:member', 'resetchannels', '&b'], '+OK\r\n')
+    await admin.assertReply(['ACL', 'SETUSER', 'role:member', 'resetchannels', '&b'], '+OK\r\n')
     issuer.answer()
-    await assertReads(client, '+OK\r\n')
-    if (transport === 'WebSocket') await takeAccepted(client, 'jwt:42')
-    await assertReads(client, NO_CHANNEL)
-    await assertReads(client, push(3, 'subscribe', 'b', 1))
+    await client.takeExactly('+OK\r\n')
+    if (transport === 'WebSocket') await client.takeAccepted('jwt:42')
+    await client.takeExactly(NO_CHANNEL)
+    await client.takeExactly(push(3, 'subscribe', 'b', 1))
   })
 
   test('a ceiling that is set to off refuses the login that was under way', async () => {
@@ -113,11 +102,11 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
     client.command('AUTH', 'jwt', issuer.unknown('42', GRANTS))
     await issuer.asked()
     const admin = await open.tcp(issuer.server)
-    await assertReply(admin, ['ACL', 'SETUSER', 'jwt:42', 'off'], '+OK\r\n')
+    await admin.assertReply(['ACL', 'SETUSER', 'jwt:42', 'off'], '+OK\r\n')
     issuer.answer()
-    await assertReads(client, '-WRONGPASS invalid token\r\n')
+    await client.takeExactly('-WRONGPASS invalid token\r\n')
     if (transport === 'WebSocket') expect((await client.closed).code).toBe(4403)
-    else await assertPong(client)
+    else await client.assertPong()
   })
 
   test('a key that turns out not to be there refuses the token', async () => {
@@ -126,19 +115,19 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
     client.command('AUTH', 'jwt', issuer.unknown('42', GRANTS))
     await issuer.asked()
     issuer.answer('known')
-    await assertReads(client, '-WRONGPASS invalid token\r\n')
+    await client.takeExactly('-WRONGPASS invalid token\r\n')
   })
 
   test('a key that is taken out of the set ends the sessions it let in', async () => {
     const issuer = await slowIssuer(open)
     const client = await connected(issuer, transport)
-    await assertReply(client, ['AUTH', 'jwt', issuer.known('42', GRANTS)], '+OK\r\n')
-    if (transport === 'WebSocket') await takeAccepted(client, 'jwt:42')
+    await client.assertReply(['AUTH', 'jwt', issuer.known('42', GRANTS)], '+OK\r\n')
+    if (transport === 'WebSocket') await client.takeAccepted('jwt:42')
     const next = await open.tcp(issuer.server)
     next.command('AUTH', 'jwt', issuer.unknown('43', GRANTS))
     await issuer.asked()
     issuer.answer('unknown')
-    await assertReads(next, '+OK\r\n')
+    await next.takeExactly('+OK\r\n')
     const { code, reason } = await client.closed
     if (transport === 'WebSocket') {
       expect(code).toBe(4403)
@@ -146,7 +135,7 @@ describe.each(['TCP', 'WebSocket'] as const)('while a token is verified, over %s
       const word = push(3, 'token', 'revoked', '', 'the key of the token was removed')
       expect(client.takeAll()).toBe(word.toString('latin1'))
     }
-    await assertPong(next)
+    await next.assertPong()
   })
 })
 
@@ -202,7 +191,7 @@ describe('a refresh that is under way', () => {
     await issuer.asked()
     issuer.answer()
     // RESET waits for the login, and undoes it.
-    await assertReads(client, '+OK\r\n+RESET\r\n$7\r\ndefault\r\n')
-    await assertPong(client)
+    await client.takeExactly('+OK\r\n+RESET\r\n$7\r\ndefault\r\n')
+    await client.assertPong()
   })
 })

@@ -1,19 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { connectRaw, encodeCommand, type RawClient } from '../../support/resp-client.ts'
-import {
-  assertAlive,
-  assertPong,
-  assertReads,
-  assertReply,
-  eventually,
-  nextTurn,
-  opener,
-  push,
-  subscribe,
-  takeLine,
-  TRANSPORTS,
-} from '../../support/opened.ts'
+import { connectRaw, encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
+import { assertAlive, eventually, nextTurn, opener, TRANSPORTS } from '../../support/opened.ts'
 import { seededRandom } from '../../support/random.ts'
 
 const open = opener()
@@ -27,26 +15,24 @@ describe('bytes that are not RESP', () => {
   ]
 
   test.each(cases)('%s is answered once and ends the connection', async (_name, bytes, error) => {
-    const server = await open.server()
-    const other = await open.tcp(server)
+    const [server, other] = await open.withTcp()
     const client = await open.tcp(server)
     client.send(bytes)
     await client.closed
     expect(client.takeAll()).toBe(`-ERR Protocol error: ${error}\r\n`)
-    await assertPong(other)
+    await other.assertPong()
   })
 
   test('commands before the fault are answered, those after it are not executed', async () => {
-    const server = await open.server()
-    const subscriber = await open.tcp(server, 3)
-    await subscribe(subscriber, 'a')
+    const [server, subscriber] = await open.withTcp({}, 3)
+    await subscriber.subscribe('a')
     const client = await open.tcp(server)
     const publish = encodeCommand('PUBLISH', 'a', 'm').toString('latin1')
     client.send(`${publish}*x\r\n${publish}`)
     await client.closed
     expect(client.takeAll()).toBe(':1\r\n-ERR Protocol error: invalid multibulk length\r\n')
-    await assertReads(subscriber, push(3, 'message', 'a', 'm'))
-    await assertPong(subscriber)
+    await subscriber.takeExactly(push(3, 'message', 'a', 'm'))
+    await subscriber.assertPong()
   })
 
   test.each(TRANSPORTS)('random bytes never harm anybody else, %s', async (transport) => {
@@ -61,7 +47,7 @@ describe('bytes that are not RESP', () => {
       for (let i = 0; i < length; i++) bytes += alphabet[Math.floor(random() * alphabet.length)]
       client.send(bytes)
       await nextTurn()
-      await assertPong(other)
+      await other.assertPong()
       client.destroy()
     }
     await eventually('only one is left', () => server.core.clients.size === 1)
@@ -88,12 +74,11 @@ describe('bytes that are not RESP', () => {
   })
 
   test('empty commands and blank lines between commands change nothing', async () => {
-    const server = await open.server()
-    const client = await open.tcp(server)
+    const [, client] = await open.withTcp()
     const nothing = '*0\r\n*-1\r\n\r\n\n   \r\n'
     client.send(`${nothing.repeat(1000)}PING\r\n${nothing}*1\r\n$4\r\nPING\r\n${nothing}`)
-    await assertReads(client, '+PONG\r\n+PONG\r\n')
-    await assertPong(client)
+    await client.takeExactly('+PONG\r\n+PONG\r\n')
+    await client.assertPong()
   })
 })
 
@@ -111,24 +96,22 @@ describe('other protocols on the RESP port', () => {
     ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n'],
     ['a TLS handshake without a line end', '\x16\x03\x01\x02\x00\x01'],
   ])('%s closes the connection without a byte, and nothing after it runs', async (_name, head) => {
-    const server = await open.server()
-    const subscriber = await open.tcp(server, 3)
-    await subscribe(subscriber, 'a')
+    const [server, subscriber] = await open.withTcp({}, 3)
+    await subscriber.subscribe('a')
     const client = await open.tcp(server)
     client.send(head + publish)
     await client.closed
     expect(client.takeAll()).toBe('')
-    await assertPong(subscriber)
+    await subscriber.assertPong()
   })
 
   test('a RESP array with such a name is an unknown command', async () => {
-    const server = await open.server()
-    const client = await open.tcp(server)
+    const [, client] = await open.withTcp()
     for (const name of ['POST', 'GET', 'Host:']) {
       client.command(name)
-      await assertReads(client, `-ERR unknown command '${name}', with args beginning with: \r\n`)
+      await client.takeExactly(`-ERR unknown command '${name}', with args beginning with: \r\n`)
     }
-    await assertPong(client)
+    await client.assertPong()
   })
 
   test('RESP on the HTTP port is answered 400', async () => {
@@ -179,19 +162,18 @@ describe("peers' words in errors", () => {
     }
     for (const command of commands) {
       client.command(...command)
-      const line = await takeLine(client)
+      const line = await client.takeLine()
       expect(line, JSON.stringify(command[0]?.slice(0, 20))).toMatch(/^-[A-Z]+ [^\r\n\0]*$/)
       expect(line.length).toBeLessThan(512)
-      await assertPong(client)
+      await client.assertPong()
     }
   })
 
   test('a denial names the channel in no way that ends the line', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['ok'] })
+    const [, client] = await open.withSession({ channels: ['ok'] })
     client.command('SUBSCRIBE', NASTY)
-    expect(await takeLine(client)).toMatch(/^-NOPERM [^\r\n\0]*$/)
-    await assertPong(client)
+    expect(await client.takeLine()).toMatch(/^-NOPERM [^\r\n\0]*$/)
+    await client.assertPong()
   })
 
   test.each(TRANSPORTS)('names travel as they are where they are data, %s', async (transport) => {
@@ -200,12 +182,12 @@ describe("peers' words in errors", () => {
     const protocol = transport === 'RESP2 over TCP' ? 2 : 3
     for (const [index, name] of [NASTY, '__proto__', 'constructor', '\xff\xfe', ''].entries()) {
       client.command('SUBSCRIBE', name)
-      await assertReads(client, push(protocol, 'subscribe', name, index + 1))
+      await client.takeExactly(push(protocol, 'subscribe', name, index + 1))
     }
     const publisher = await open.tcp(server)
-    await assertReply(publisher, ['PUBLISH', '__proto__', NASTY], ':1\r\n')
-    await assertReads(client, push(protocol, 'message', '__proto__', NASTY))
-    await assertReply(publisher, ['PUBLISH', 'toString', NASTY], ':0\r\n')
+    await publisher.assertReply(['PUBLISH', '__proto__', NASTY], ':1\r\n')
+    await client.takeExactly(push(protocol, 'message', '__proto__', NASTY))
+    await publisher.assertReply(['PUBLISH', 'toString', NASTY], ':0\r\n')
   })
 })
 
@@ -232,7 +214,7 @@ describe('peers that vanish', () => {
     }
     await eventually('nobody is left', () => server.core.clients.size === 0)
     const admin = await open.tcp(server)
-    await assertReply(admin, ['PUBSUB', 'CHANNELS'], '*0\r\n')
-    await assertReply(admin, ['PUBSUB', 'NUMPAT'], ':0\r\n')
+    await admin.assertReply(['PUBSUB', 'CHANNELS'], '*0\r\n')
+    await admin.assertReply(['PUBSUB', 'NUMPAT'], ':0\r\n')
   })
 })

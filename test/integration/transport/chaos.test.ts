@@ -1,17 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient } from '../../support/resp-client.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  DEFAULT_USER,
-  eventually,
-  nextTurn,
-  opener,
-  push,
-  subscribe,
-  takeLine,
-} from '../../support/opened.ts'
+import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
+import { DEFAULT_USER, eventually, nextTurn, opener } from '../../support/opened.ts'
 import { cutAtRandom, seededRandom } from '../../support/random.ts'
 import { clientFrame, openUpgrade } from '../../support/raw-upgrade.ts'
 
@@ -65,8 +54,8 @@ describe('many subscribers at once', () => {
       subscribers.push([await open.client(server, 'RESP3 over WebSocket'), 3])
     }
     for (const [client, protocol] of subscribers) {
-      await subscribe(client, 'a', 1, protocol)
-      await assertReply(client, ['PSUBSCRIBE', 'b*'], push(protocol, 'psubscribe', 'b*', 2))
+      await client.subscribe('a', 1, protocol)
+      await client.assertReply(['PSUBSCRIBE', 'b*'], push(protocol, 'psubscribe', 'b*', 2))
     }
     const random = seededRandom(49)
     const publisher = await open.tcp(server)
@@ -94,11 +83,11 @@ describe('many subscribers at once', () => {
       }
       if (index % 3 === 0) await nextTurn()
     }
-    await assertReads(publisher, ':9\r\n'.repeat(300))
+    await publisher.takeExactly(':9\r\n'.repeat(300))
     for (const client of paused) client.resume()
     for (const [client, protocol] of subscribers) {
-      await assertReads(client, Buffer.concat(expected[protocol]))
-      if (protocol === 3) await assertPong(client)
+      await client.takeExactly(Buffer.concat(expected[protocol]))
+      if (protocol === 3) await client.assertPong()
     }
   })
 })
@@ -117,8 +106,7 @@ describe('revocation against everything that is under way', () => {
     const admin = await open.tcp(server)
     const grants = { roles: ['member'] }
     for (let round = 0; round < 60; round++) {
-      await assertReply(
-        admin,
+      await admin.assertReply(
         ['ACL', 'SETUSER', 'role:member', 'resetchannels', '&news'],
         '+OK\r\n',
       )
@@ -147,10 +135,10 @@ describe('revocation against everything that is under way', () => {
         if (!client.isClosed) steps[step]?.()
         if (random() < 0.5) await nextTurn()
       }
-      expect(await takeLine(admin)).toMatch(/^:[01]$/)
-      expect(await takeLine(admin)).toBe('+OK')
-      expect(await takeLine(admin)).toBe(':0')
-      await assertReply(admin, ['PUBLISH', 'news', 'later'], ':0\r\n')
+      expect(await admin.takeLine()).toMatch(/^:[01]$/)
+      expect(await admin.takeLine()).toBe('+OK')
+      expect(await admin.takeLine()).toBe(':0')
+      await admin.assertReply(['PUBLISH', 'news', 'later'], ':0\r\n')
       await nextTurn()
       expect(client.takeAll()).not.toMatch(/late/)
       client.destroy()

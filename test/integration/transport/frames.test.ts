@@ -1,16 +1,7 @@
 import { constants, deflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { encodeCommand } from '../../support/resp-client.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  eventually,
-  nextTurn,
-  opener,
-  push,
-  subscribe,
-} from '../../support/opened.ts'
+import { encodeCommand, push } from '../../support/resp-client.ts'
+import { eventually, nextTurn, opener } from '../../support/opened.ts'
 import { clientFrame, closeCode } from '../../support/raw-upgrade.ts'
 
 const open = opener()
@@ -27,7 +18,7 @@ describe('frames that break RFC 6455', () => {
     await eventually('the login', () => upgrade.received().includes('accepted'))
     upgrade.write(bytes)
     const code = closeCode(await upgrade.ended)
-    await assertPong(bystander)
+    await bystander.assertPong()
     await eventually('the client is forgotten', () => server.core.clients.size === 1)
     return code
   }
@@ -108,16 +99,18 @@ describe('compression and pings', () => {
   })
 
   test('with compression every message arrives whole, in order, and small ones uncompressed', async () => {
-    const server = await open.server({
-      directives: {
-        'ws-permessage-deflate': 'yes',
-        'client-output-buffer-limit': 'websocket 0 0 0',
+    const [server, client] = await open.withSession(
+      { channels: ['*'] },
+      {
+        directives: {
+          'ws-permessage-deflate': 'yes',
+          'client-output-buffer-limit': 'websocket 0 0 0',
+        },
       },
-    })
-    const client = await open.session(server, '42', { channels: ['*'] })
+    )
     const plain = await open.tcp(server, 3)
     for (const each of [client, plain]) {
-      await subscribe(each, 'a')
+      await each.subscribe('a')
     }
     const sizes = [0, 1, 1_000, 1_024, 16_383, 16_384, 16_385, 60_000]
     for (const size of sizes) {
@@ -129,18 +122,16 @@ describe('compression and pings', () => {
     for (const size of sizes) {
       for (const filling of ['x', 'ab\xff\0']) {
         const message = push(3, 'message', 'a', Buffer.alloc(size, filling, 'latin1'))
-        await assertReads(client, ':2\r\n')
-        await assertReads(client, message)
-        await assertReads(client, '+PONG\r\n')
-        await assertReads(plain, message)
+        await client.takeExactly(':2\r\n')
+        await client.takeExactly(message)
+        await client.takeExactly('+PONG\r\n')
+        await plain.takeExactly(message)
       }
     }
-    await assertReply(
-      await open.tcp(server),
-      ['ACL', 'SETUSER', 'jwt:42', 'resetchannels'],
-      '+OK\r\n',
-    )
-    await assertReads(client, push(3, 'token', 'revoked', 'a', 'permissions changed'))
+    await (
+      await open.tcp(server)
+    ).assertReply(['ACL', 'SETUSER', 'jwt:42', 'resetchannels'], '+OK\r\n')
+    await client.takeExactly(push(3, 'token', 'revoked', 'a', 'permissions changed'))
     expect((await client.closed).code).toBe(4403)
   })
 
@@ -174,9 +165,8 @@ describe('compression and pings', () => {
   ])(
     'a flood of %i pings ends the connection, and nothing after it is executed',
     async (count, codes) => {
-      const server = await open.server()
-      const admin = await open.tcp(server, 3)
-      await assertReply(admin, ['SUBSCRIBE', 'a'], '>3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n')
+      const [server, admin] = await open.withTcp({}, 3)
+      await admin.assertReply(['SUBSCRIBE', 'a'], '>3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n')
       const token = await server.mint('42', { channels: ['a'] })
       const upgrade = await open.upgrade(server.httpPort, {
         headers: { 'Sec-WebSocket-Protocol': `resp3, bearer.${token}` },
@@ -190,7 +180,7 @@ describe('compression and pings', () => {
       )
       expect(codes).toContain(closeCode(await upgrade.ended))
       await nextTurn()
-      await assertPong(admin)
+      await admin.assertPong()
     },
   )
 })

@@ -1,19 +1,8 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient } from '../../support/resp-client.ts'
+import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  eventually,
-  NO_AUTH,
-  opener,
-  push,
-  subscribe,
-  takeAccepted,
-  takeLine,
-} from '../../support/opened.ts'
+import { eventually, NO_AUTH, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -24,25 +13,27 @@ function names(count: number): string[] {
 
 async function assertNothingSubscribed(server: TestGateway): Promise<void> {
   const admin = await open.tcp(server)
-  await assertReply(admin, ['PUBSUB', 'CHANNELS'], '*0\r\n')
-  await assertReply(admin, ['PUBSUB', 'SHARDCHANNELS'], '*0\r\n')
-  await assertReply(admin, ['PUBSUB', 'NUMPAT'], ':0\r\n')
+  await admin.assertReply(['PUBSUB', 'CHANNELS'], '*0\r\n')
+  await admin.assertReply(['PUBSUB', 'SHARDCHANNELS'], '*0\r\n')
+  await admin.assertReply(['PUBSUB', 'NUMPAT'], ':0\r\n')
 }
 
 /** Takes the confirmations of one SUBSCRIBE-family command. */
 async function assertConfirmed(client: RawClient, word: string, list: string[]): Promise<void> {
   const pushes = list.map((name, index) => push(3, word, name, index + 1))
-  await assertReads(client, Buffer.concat(pushes))
+  await client.takeExactly(Buffer.concat(pushes))
 }
 
 describe('what one WebSocket may subscribe to', () => {
   test.each(['SUBSCRIBE', 'PSUBSCRIBE', 'SSUBSCRIBE'])(
     '%s with more than 64 names is refused whole',
     async (command) => {
-      const server = await open.server({ directives: { 'ws-max-patterns': '0' } })
-      const client = await open.session(server, '42', { channels: ['*'] })
+      const [server, client] = await open.withSession(
+        { channels: ['*'] },
+        { directives: { 'ws-max-patterns': '0' } },
+      )
       const error = '-ERR at most 64 names in one command are allowed on this connection\r\n'
-      await assertReply(client, [command, ...names(65)], error)
+      await client.assertReply([command, ...names(65)], error)
       await assertNothingSubscribed(server)
       client.command(command, ...names(64))
       await assertConfirmed(client, command.toLowerCase(), names(64))
@@ -54,60 +45,58 @@ describe('what one WebSocket may subscribe to', () => {
     ['SSUBSCRIBE', 'channel name', 256],
     ['PSUBSCRIBE', 'pattern', 512],
   ])('%s with a %s of more than %i bytes is refused whole', async (command, what, most) => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['*'] })
+    const [server, client] = await open.withSession({ channels: ['*'] })
     const error = `-ERR a ${what} of more than ${most} bytes is not allowed on this connection\r\n`
-    await assertReply(client, [command, 'good', 'x'.repeat(most + 1)], error)
+    await client.assertReply([command, 'good', 'x'.repeat(most + 1)], error)
     await assertNothingSubscribed(server)
     client.command(command, 'x'.repeat(most))
     await assertConfirmed(client, command.toLowerCase(), ['x'.repeat(most)])
   })
 
   test('channels and shard channels count together; a command that goes beyond is refused whole', async () => {
-    const server = await open.server({ directives: { 'ws-max-subscriptions': '4' } })
-    const client = await open.session(server, '42', { channels: ['*'] })
+    const [server, client] = await open.withSession(
+      { channels: ['*'] },
+      { directives: { 'ws-max-subscriptions': '4' } },
+    )
     client.command('SUBSCRIBE', 'a', 'b')
     await assertConfirmed(client, 'subscribe', ['a', 'b'])
     client.command('SSUBSCRIBE', 's')
     await assertConfirmed(client, 'ssubscribe', ['s'])
     const error = '-ERR at most 4 subscriptions are allowed on this connection\r\n'
-    await assertReply(client, ['SUBSCRIBE', 'c', 'd'], error)
-    await assertReply(client, ['SSUBSCRIBE', 't', 'u'], error)
-    await assertReply(await open.tcp(server), ['PUBSUB', 'NUMSUB', 'c'], '*2\r\n$1\r\nc\r\n:0\r\n')
-    await assertReply(client, ['SUBSCRIBE', 'a', 'c', 'c'], push(3, 'subscribe', 'a', 2))
-    await assertReads(client, push(3, 'subscribe', 'c', 3))
-    await assertReads(client, push(3, 'subscribe', 'c', 3))
-    await assertReply(client, ['UNSUBSCRIBE', 'b'], push(3, 'unsubscribe', 'b', 2))
-    await subscribe(client, 'd', 3)
+    await client.assertReply(['SUBSCRIBE', 'c', 'd'], error)
+    await client.assertReply(['SSUBSCRIBE', 't', 'u'], error)
+    await (await open.tcp(server)).assertReply(['PUBSUB', 'NUMSUB', 'c'], '*2\r\n$1\r\nc\r\n:0\r\n')
+    await client.assertReply(['SUBSCRIBE', 'a', 'c', 'c'], push(3, 'subscribe', 'a', 2))
+    await client.takeExactly(push(3, 'subscribe', 'c', 3))
+    await client.takeExactly(push(3, 'subscribe', 'c', 3))
+    await client.assertReply(['UNSUBSCRIBE', 'b'], push(3, 'unsubscribe', 'b', 2))
+    await client.subscribe('d', 3)
   })
 
   test('patterns have a limit of their own, 16 by default', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['*'] })
+    const [server, client] = await open.withSession({ channels: ['*'] })
     const error = '-ERR at most 16 patterns are allowed on this connection\r\n'
-    await assertReply(client, ['PSUBSCRIBE', ...names(17)], error)
+    await client.assertReply(['PSUBSCRIBE', ...names(17)], error)
     await assertNothingSubscribed(server)
     client.command('PSUBSCRIBE', ...names(16))
     await assertConfirmed(client, 'psubscribe', names(16))
-    await assertReply(client, ['PSUBSCRIBE', 'one-more'], error)
+    await client.assertReply(['PSUBSCRIBE', 'one-more'], error)
   })
 
   test('CONFIG SET changes the limits of connections that are open', async () => {
-    const server = await open.server()
-    const admin = await open.tcp(server)
+    const [server, admin] = await open.withTcp()
     const client = await open.session(server, '42', { channels: ['*'] })
-    await assertReply(admin, ['CONFIG', 'SET', 'ws-max-subscriptions', '1'], '+OK\r\n')
+    await admin.assertReply(['CONFIG', 'SET', 'ws-max-subscriptions', '1'], '+OK\r\n')
     const error = '-ERR at most 1 subscriptions are allowed on this connection\r\n'
-    await assertReply(client, ['SUBSCRIBE', 'a', 'b'], error)
+    await client.assertReply(['SUBSCRIBE', 'a', 'b'], error)
   })
 
   test('over TCP none of these limits holds', async () => {
-    const server = await open.server()
-    const client = await open.tcp(server, 3)
+    const [, client] = await open.withTcp({}, 3)
     const many = [...names(2000), 'x'.repeat(70_000)]
     client.command('SUBSCRIBE', ...many)
     await assertConfirmed(client, 'subscribe', many)
-    await assertPong(client)
+    await client.assertPong()
   })
 })
 
@@ -115,7 +104,7 @@ describe('before login', () => {
   test('a WebSocket may send eight commands, each answered by one error, then it is closed', async () => {
     const server = await open.server()
     const client = await open.webSocket(server)
-    for (let i = 0; i < 8; i++) await assertReply(client, ['PING'], NO_AUTH)
+    for (let i = 0; i < 8; i++) await client.assertReply(['PING'], NO_AUTH)
     client.command('PING')
     expect(await client.closed).toEqual({ code: 4401, reason: 'unauthorized||log in first' })
     expect(client.takeAll()).toBe('')
@@ -142,13 +131,13 @@ describe('before login', () => {
   test('the counts begin anew after a login', async () => {
     const server = await open.server()
     const client = await open.webSocket(server)
-    for (let i = 0; i < 7; i++) await assertReply(client, ['PING'], NO_AUTH)
+    for (let i = 0; i < 7; i++) await client.assertReply(['PING'], NO_AUTH)
     client.command('AUTH', 'jwt', await server.mint('42'))
-    await assertReads(client, '+OK\r\n')
-    await takeAccepted(client, 'jwt:42')
-    for (let i = 0; i < 20; i++) await assertPong(client)
-    await assertReply(client, ['RESET'], '+RESET\r\n')
-    for (let i = 0; i < 8; i++) await assertReply(client, ['PING'], NO_AUTH)
+    await client.takeExactly('+OK\r\n')
+    await client.takeAccepted('jwt:42')
+    for (let i = 0; i < 20; i++) await client.assertPong()
+    await client.assertReply(['RESET'], '+RESET\r\n')
+    for (let i = 0; i < 8; i++) await client.assertReply(['PING'], NO_AUTH)
     client.command('PING')
     expect((await client.closed).code).toBe(4401)
   })
@@ -161,32 +150,29 @@ describe('before login', () => {
       'unauthenticated bulk length',
     ],
   ])('a TCP client that must log in may not send %s', async (_name, bytes, error) => {
-    const server = await open.server({ directives: { requirepass: 'secret' } })
-    const client = await open.tcp(server)
+    const [, client] = await open.withTcp({ directives: { requirepass: 'secret' } })
     client.send(bytes)
-    await assertReads(client, `-ERR Protocol error: ${error}\r\n`)
+    await client.takeExactly(`-ERR Protocol error: ${error}\r\n`)
     await client.closed
   })
 
   test('a TCP client that must log in and does not read is cut while little waits for it', async () => {
-    const server = await open.server({ directives: { requirepass: 'secret' } })
-    const client = await open.tcp(server)
+    const [server, client] = await open.withTcp({ directives: { requirepass: 'secret' } })
     client.pause()
     client.send('PING\r\n'.repeat(400_000))
     await eventually('the client is cut', () => server.core.clients.size === 0)
     const admin = await open.tcp(server)
-    await assertReply(admin, ['AUTH', 'secret'], '+OK\r\n')
+    await admin.assertReply(['AUTH', 'secret'], '+OK\r\n')
   })
 })
 
 describe('connections in all', () => {
   test('maxclients holds for both listeners together, and is free again when somebody leaves', async () => {
-    const server = await open.server({ directives: { maxclients: '2' } })
-    const first = await open.tcp(server)
-    await assertPong(first)
+    const [server, first] = await open.withTcp({ directives: { maxclients: '2' } })
+    await first.assertPong()
     const second = await open.webSocket(server)
     const third = await open.tcp(server)
-    await assertReads(third, '-ERR max number of clients reached\r\n')
+    await third.takeExactly('-ERR max number of clients reached\r\n')
     await third.closed
     const refused = await open.upgrade(server.httpPort)
     expect(refused.status).toBe(503)
@@ -194,52 +180,52 @@ describe('connections in all', () => {
     second.destroy()
     await eventually('room for one', () => server.core.clients.size === 1)
     const next = await open.webSocket(server)
-    await assertReply(next, ['PING'], NO_AUTH)
-    await assertPong(first)
+    await next.assertReply(['PING'], NO_AUTH)
+    await first.assertPong()
   })
 })
 
 describe('input that is not read to its end', () => {
   test('a TCP client over client-query-buffer-limit is closed without a reply', async () => {
-    const server = await open.server({ directives: { 'client-query-buffer-limit': '1mb' } })
-    const other = await open.tcp(server)
+    const [server, other] = await open.withTcp({
+      directives: { 'client-query-buffer-limit': '1mb' },
+    })
     const client = await open.tcp(server)
     client.send('*2\r\n$4\r\nECHO\r\n$2000000\r\n')
     client.send(Buffer.alloc(1_000_000))
     client.send(Buffer.alloc(100_000))
     await client.closed
     expect(client.takeAll()).toBe('')
-    await assertPong(other)
+    await other.assertPong()
   })
 
   test('what waits for EXEC counts: a TCP client is closed at client-query-buffer-limit', async () => {
-    const server = await open.server({ directives: { 'client-query-buffer-limit': '1mb' } })
-    const client = await open.tcp(server)
-    await assertReply(client, ['MULTI'], '+OK\r\n')
+    const [, client] = await open.withTcp({
+      directives: { 'client-query-buffer-limit': '1mb' },
+    })
+    await client.assertReply(['MULTI'], '+OK\r\n')
     const payload = 'x'.repeat(100_000)
-    for (let i = 0; i < 10; i++) await assertReply(client, ['PUBLISH', 'a', payload], '+QUEUED\r\n')
+    for (let i = 0; i < 10; i++) await client.assertReply(['PUBLISH', 'a', payload], '+QUEUED\r\n')
     client.command('PUBLISH', 'a', payload)
     await client.closed
   })
 
   test('what waits for EXEC counts: a WebSocket is closed with 4413 at 1 MiB', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['*'] })
-    await assertReply(client, ['MULTI'], '+OK\r\n')
+    const [, client] = await open.withSession({ channels: ['*'] })
+    await client.assertReply(['MULTI'], '+OK\r\n')
     const payload = 'x'.repeat(60_000)
-    for (let i = 0; i < 17; i++) await assertReply(client, ['PUBLISH', 'a', payload], '+QUEUED\r\n')
+    for (let i = 0; i < 17; i++) await client.assertReply(['PUBLISH', 'a', payload], '+QUEUED\r\n')
     client.command('PUBLISH', 'a', payload)
     expect(await client.closed).toMatchObject({ code: 4413 })
   })
 
   test('CONFIG SET ws-max-payload holds for the connections that come then', async () => {
-    const server = await open.server()
-    const admin = await open.tcp(server)
-    await assertReply(admin, ['CONFIG', 'SET', 'ws-max-payload', '1mb'], '+OK\r\n')
+    const [server, admin] = await open.withTcp()
+    await admin.assertReply(['CONFIG', 'SET', 'ws-max-payload', '1mb'], '+OK\r\n')
     const payload = 'x'.repeat(1_000_000)
     const wide = await open.session(server, '42', { channels: ['*'] })
-    await assertReply(wide, ['PUBLISH', 'a', payload], ':0\r\n')
-    await assertReply(admin, ['CONFIG', 'SET', 'ws-max-payload', '1kb'], '+OK\r\n')
+    await wide.assertReply(['PUBLISH', 'a', payload], ':0\r\n')
+    await admin.assertReply(['CONFIG', 'SET', 'ws-max-payload', '1kb'], '+OK\r\n')
     const narrow = await open.session(server, '42', { channels: ['*'] })
     narrow.command('PUBLISH', 'a', 'x'.repeat(1024))
     expect((await narrow.closed).code).toBe(1009)
@@ -260,21 +246,23 @@ describe('input that is not read to its end', () => {
 
 describe('messages out', () => {
   test('a message over ws-max-message-out is not delivered to WebSockets, and only to them', async () => {
-    const server = await open.server({ directives: { 'ws-max-message-out': '1kb' } })
-    const browser = await open.session(server, '42', { channels: ['a'] })
+    const [server, browser] = await open.withSession(
+      { channels: ['a'] },
+      { directives: { 'ws-max-message-out': '1kb' } },
+    )
     const backend = await open.tcp(server, 3)
     for (const client of [browser, backend]) {
-      await subscribe(client, 'a')
+      await client.subscribe('a')
     }
     const publisher = await open.tcp(server)
     const large = 'x'.repeat(1025)
     publisher.command('PUBLISH', 'a', large)
-    expect(await takeLine(publisher)).toBe(':1')
-    await assertReply(publisher, ['PUBLISH', 'a', 'small'], ':2\r\n')
-    await assertReads(backend, push(3, 'message', 'a', large))
+    expect(await publisher.takeLine()).toBe(':1')
+    await publisher.assertReply(['PUBLISH', 'a', 'small'], ':2\r\n')
+    await backend.takeExactly(push(3, 'message', 'a', large))
     for (const client of [browser, backend]) {
-      await assertReads(client, push(3, 'message', 'a', 'small'))
-      await assertPong(client)
+      await client.takeExactly(push(3, 'message', 'a', 'small'))
+      await client.assertPong()
     }
   })
 })

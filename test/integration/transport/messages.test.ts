@@ -1,34 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCommand } from '../../support/resp-client.ts'
+import { encodeCommand, push } from '../../support/resp-client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { unframe } from '../../support/recording-sink.ts'
-import {
-  assertPong,
-  assertReads,
-  assertReply,
-  eventually,
-  NO_AUTH,
-  opener,
-  push,
-  takeAccepted,
-} from '../../support/opened.ts'
+import { eventually, NO_AUTH, opener } from '../../support/opened.ts'
 import { clientFrame } from '../../support/raw-upgrade.ts'
 
 const open = opener()
 
 describe('commands over WebSocket', () => {
   test('a new connection speaks RESP3 without a HELLO', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['a'] })
-    await assertReply(client, ['SUBSCRIBE', 'a'], '>3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n')
-    await assertReply(client, ['CLIENT', 'GETNAME'], '_\r\n')
+    const [, client] = await open.withSession({ channels: ['a'] })
+    await client.assertReply(['SUBSCRIBE', 'a'], '>3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n')
+    await client.assertReply(['CLIENT', 'GETNAME'], '_\r\n')
   })
 
   test('HELLO 2 is refused with NOPROTO and changes nothing', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['a'] })
-    await assertReply(client, ['HELLO', '2'], '-NOPROTO unsupported protocol version\r\n')
-    await assertReply(client, ['CLIENT', 'GETNAME'], '_\r\n')
+    const [, client] = await open.withSession({ channels: ['a'] })
+    await client.assertReply(['HELLO', '2'], '-NOPROTO unsupported protocol version\r\n')
+    await client.assertReply(['CLIENT', 'GETNAME'], '_\r\n')
   })
 
   test('HELLO 2 with a token is refused before the token is looked at', async () => {
@@ -36,52 +25,45 @@ describe('commands over WebSocket', () => {
     const client = await open.webSocket(server)
     const token = await server.mint('42')
     client.command('HELLO', '2', 'AUTH', 'jwt', token)
-    await assertReads(client, '-NOPROTO unsupported protocol version\r\n')
-    await assertReply(client, ['PING'], NO_AUTH)
+    await client.takeExactly('-NOPROTO unsupported protocol version\r\n')
+    await client.assertReply(['PING'], NO_AUTH)
   })
 
   test('a text message is taken as its UTF-8 bytes, and answered in binary', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['*'] })
+    const [, client] = await open.withSession({ channels: ['*'] })
     client.sendText('SUBSCRIBE news\r\n')
-    await assertReads(client, push(3, 'subscribe', 'news', 1))
+    await client.takeExactly(push(3, 'subscribe', 'news', 1))
     client.sendText('PUBLISH news "grüße"\r\n')
-    await assertReads(client, ':1\r\n')
-    await assertReads(client, push(3, 'message', 'news', Buffer.from('grüße')))
+    await client.takeExactly(':1\r\n')
+    await client.takeExactly(push(3, 'message', 'news', Buffer.from('grüße')))
     client.sendText('*2\r\n$4\r\nECHO\r\n$2\r\né\r\n')
-    await assertReads(client, '$2\r\n\xc3\xa9\r\n')
+    await client.takeExactly('$2\r\n\xc3\xa9\r\n')
   })
 
   test('a length in UTF-16 units instead of bytes is a protocol error, not a hang', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', {})
+    const [, client] = await open.withSession({})
     client.sendText('*2\r\n$4\r\nECHO\r\n$1\r\né\r\n')
-    await assertReads(client, '-ERR Protocol error: invalid CRLF in request\r\n')
+    await client.takeExactly('-ERR Protocol error: invalid CRLF in request\r\n')
     expect((await client.closed).code).toBe(4400)
   })
 
   test('a command may be cut over messages anywhere, also between text and binary', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', {})
+    const [, client] = await open.withSession({})
     const bytes = encodeCommand('ECHO', 'hello')
     for (let at = 1; at < bytes.length; at++) {
       client.send(bytes.subarray(0, at))
       client.send(Buffer.alloc(0))
       client.sendText(bytes.toString('latin1', at))
-      await assertReads(client, '$5\r\nhello\r\n')
+      await client.takeExactly('$5\r\nhello\r\n')
     }
   })
 
   test('many commands in one message are answered in order', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', {})
+    const [, client] = await open.withSession({})
     const numbers = [...Array(1000).keys()].map(String)
     client.send(Buffer.concat(numbers.map((number) => encodeCommand('ECHO', number))))
-    await assertReads(
-      client,
-      numbers.map((number) => `$${number.length}\r\n${number}\r\n`).join(''),
-    )
-    await assertPong(client)
+    await client.takeExactly(numbers.map((number) => `$${number.length}\r\n${number}\r\n`).join(''))
+    await client.assertPong()
   })
 
   test('a message cut into fragments is one message', async () => {
@@ -134,10 +116,9 @@ describe('commands over WebSocket', () => {
 
 describe('how the server closes a WebSocket', () => {
   test('4400 after the error line, where bytes are not RESP', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', {})
+    const [, client] = await open.withSession({})
     client.send('*1\r\n$4\r\nPING\r\n*x\r\n*1\r\n$4\r\nPING\r\n')
-    await assertReads(client, '+PONG\r\n-ERR Protocol error: invalid multibulk length\r\n')
+    await client.takeExactly('+PONG\r\n-ERR Protocol error: invalid multibulk length\r\n')
     expect(await client.closed).toEqual({
       code: 4400,
       reason: 'protocol-error||invalid multibulk length',
@@ -148,13 +129,13 @@ describe('how the server closes a WebSocket', () => {
   test('4401 after the error line, where the token of AUTH is refused', async () => {
     const server = await open.server()
     const client = await open.webSocket(server)
-    await assertReply(client, ['AUTH', 'jwt', 'x.y.z'], '-WRONGPASS invalid token\r\n')
+    await client.assertReply(['AUTH', 'jwt', 'x.y.z'], '-WRONGPASS invalid token\r\n')
     expect(await client.closed).toEqual({ code: 4401, reason: 'unauthorized||invalid token' })
   })
 
   test('4403 forbidden, where the ceiling of the subject is off', async () => {
     const server = await open.server()
-    await assertReply(await open.tcp(server), ['ACL', 'SETUSER', 'jwt:42', 'off'], '+OK\r\n')
+    await (await open.tcp(server)).assertReply(['ACL', 'SETUSER', 'jwt:42', 'off'], '+OK\r\n')
     const client = await open.webSocket(server, { token: await server.mint('42') })
     expect(await client.closed).toEqual({ code: 4403, reason: 'forbidden||invalid token' })
   })
@@ -165,10 +146,10 @@ describe('how the server closes a WebSocket', () => {
     const silent = await open.webSocket(server)
     const talking = await open.webSocket(server)
     const prompt = await open.webSocket(server)
-    await assertReply(prompt, ['AUTH', 'jwt', await server.mint('42')], '+OK\r\n')
-    await takeAccepted(prompt, 'jwt:42')
+    await prompt.assertReply(['AUTH', 'jwt', await server.mint('42')], '+OK\r\n')
+    await prompt.takeAccepted('jwt:42')
     clock.advance(999)
-    await assertReply(talking, ['PING'], NO_AUTH)
+    await talking.assertReply(['PING'], NO_AUTH)
     expect(silent.isClosed).toBe(false)
     clock.advance(1)
     for (const client of [silent, talking]) {
@@ -177,7 +158,7 @@ describe('how the server closes a WebSocket', () => {
         reason: 'auth-timeout||no login within 1 s',
       })
     }
-    await assertPong(prompt)
+    await prompt.assertPong()
   })
 
   test.each([
@@ -188,8 +169,7 @@ describe('how the server closes a WebSocket', () => {
     ['a command with more than ws-max-arguments', '*129\r\n'],
     ['an inline command with more than ws-max-arguments', `${'a '.repeat(129)}\r\n`],
   ])('4413 after the error line: %s', async (_name, bytes) => {
-    const server = await open.server()
-    const client = await open.session(server, '42', { channels: ['*'] })
+    const [, client] = await open.withSession({ channels: ['*'] })
     client.send(bytes)
     const { code, reason } = await client.closed
     expect(code).toBe(4413)
@@ -198,10 +178,9 @@ describe('how the server closes a WebSocket', () => {
   })
 
   test('1000 after the reply of QUIT', async () => {
-    const server = await open.server()
-    const client = await open.session(server, '42', {})
+    const [, client] = await open.withSession({})
     client.send(Buffer.concat([encodeCommand('QUIT'), encodeCommand('PING')]))
-    await assertReads(client, '+OK\r\n')
+    await client.takeExactly('+OK\r\n')
     expect(await client.closed).toEqual({ code: 1000, reason: '' })
     expect(client.takeAll()).toBe('')
   })

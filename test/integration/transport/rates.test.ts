@@ -1,17 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { encodeCommand } from '../../support/resp-client.ts'
-import {
-  askBulk,
-  assertPong,
-  assertReads,
-  assertReply,
-  eventually,
-  nextTurn,
-  opener,
-  subscribe,
-  takeAccepted,
-} from '../../support/opened.ts'
+import { eventually, nextTurn, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -30,20 +20,21 @@ describe('connections of one address', () => {
     // Only the last hop before the trusted proxy counts: what is before it, a client can write itself.
     expect((await from('192.0.2.9, 192.0.2.1')).status).toBe(429)
     expect((await from('192.0.2.1, 192.0.2.9')).status).toBe(101)
-    await assertPong(await open.tcp(server))
+    await (await open.tcp(server)).assertPong()
     first.destroy()
     await eventually('the first is gone', () => server.core.clients.size === 3)
     expect((await from('192.0.2.1')).status).toBe(101)
   })
 
   test('beyond tcp-max-connections-per-ip are refused with a line', async () => {
-    const server = await open.server({ directives: { 'tcp-max-connections-per-ip': '1' } })
-    const first = await open.tcp(server)
-    await assertPong(first)
+    const [server, first] = await open.withTcp({
+      directives: { 'tcp-max-connections-per-ip': '1' },
+    })
+    await first.assertPong()
     const second = await open.tcp(server)
     expect(await second.takeUntil('\r\n')).toMatch(/^-ERR [^\r\n]+\r\n$/)
     await second.closed
-    await assertPong(first)
+    await first.assertPong()
     expect((await open.upgrade(server.httpPort)).status).toBe(101)
   })
 })
@@ -59,8 +50,8 @@ test('X-Forwarded-For is the address in CLIENT LIST only from trusted-proxies', 
       token,
       headers: { 'x-forwarded-for': '192.0.2.1' },
     })
-    await takeAccepted(client, 'jwt:42')
-    expect(await askBulk(client, 'CLIENT', 'INFO')).toMatch(address)
+    await client.takeAccepted('jwt:42')
+    expect(await client.askBulk('CLIENT', 'INFO')).toMatch(address)
   }
 })
 
@@ -68,26 +59,28 @@ test('WebSockets of one user beyond ws-max-connections-per-user are closed with 
   const server = await open.server({ directives: { 'ws-max-connections-per-user': '1' } })
   const token = await server.mint('42')
   const first = await open.webSocket(server, { token })
-  await takeAccepted(first, 'jwt:42')
+  await first.takeAccepted('jwt:42')
   const second = await open.webSocket(server, { token })
   expect((await second.closed).code).toBe(4429)
   const inBand = await open.webSocket(server)
-  await assertReply(inBand, ['AUTH', 'jwt', token], '-ERR too many connections of this user\r\n')
+  await inBand.assertReply(['AUTH', 'jwt', token], '-ERR too many connections of this user\r\n')
   expect((await inBand.closed).code).toBe(4429)
   // A new token on the connection that is there is no further one.
-  await assertReply(first, ['AUTH', 'jwt', token], '+OK\r\n')
-  await takeAccepted(first, 'jwt:42')
+  await first.assertReply(['AUTH', 'jwt', token], '+OK\r\n')
+  await first.takeAccepted('jwt:42')
   await open.session(server, '43', {})
 })
 
 describe('commands of one WebSocket', () => {
   async function start(directives: Record<string, string>) {
     const clock = new FakeClock(Date.now())
-    const server = await open.server({
-      clock,
-      directives: { 'ws-ping-interval': '0', ...directives },
-    })
-    const client = await open.session(server, '42', { channels: ['*'] })
+    const [server, client] = await open.withSession(
+      { channels: ['*'] },
+      {
+        clock,
+        directives: { 'ws-ping-interval': '0', ...directives },
+      },
+    )
     return { clock, server, client }
   }
 
@@ -96,7 +89,7 @@ describe('commands of one WebSocket', () => {
     client.send(Buffer.concat(Array<Buffer>(40).fill(encodeCommand('ECHO', 'x'))))
     const other = await open.tcp(server)
     await client.take('$1\r\nx\r\n'.length * 20)
-    for (let i = 0; i < 5; i++) await assertPong(other)
+    for (let i = 0; i < 5; i++) await other.assertPong()
     expect(client.takeAll().length).toBeLessThanOrEqual('$1\r\nx\r\n'.length)
     for (let ms = 0; ms < 2_500; ms += 50) {
       clock.advance(50)
@@ -104,7 +97,7 @@ describe('commands of one WebSocket', () => {
     }
     await client.takeUntil('$1\r\nx\r\n')
     clock.advance(1_000)
-    await assertPong(client)
+    await client.assertPong()
   })
 
   test('that stay above it for ten seconds end with 4429', async () => {
@@ -122,10 +115,10 @@ describe('commands of one WebSocket', () => {
   test('ws-publish-rate counts messages only', async () => {
     const { server, client } = await start({ 'ws-publish-rate': '1' })
     const witness = await open.tcp(server, 3)
-    await subscribe(witness, 'a')
-    for (let i = 0; i < 50; i++) await assertPong(client)
+    await witness.subscribe('a')
+    for (let i = 0; i < 50; i++) await client.assertPong()
     client.send(Buffer.concat(Array<Buffer>(5).fill(encodeCommand('PUBLISH', 'a', 'm'))))
-    await assertReads(client, ':1\r\n:1\r\n')
+    await client.takeExactly(':1\r\n:1\r\n')
     for (let i = 0; i < 5; i++) await nextTurn()
     const count = witness.takeAll().split('message').length - 1
     expect(count).toBeGreaterThanOrEqual(2)

@@ -2,16 +2,7 @@ import { createServer, connect as connectSocket, type AddressInfo, type Socket }
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { connectRaw, connectWebSocket } from '../../support/resp-client.ts'
-import {
-  assertAlive,
-  assertPong,
-  assertReply,
-  nextTurn,
-  NO_AUTH,
-  opener,
-  subscribe,
-  takeAccepted,
-} from '../../support/opened.ts'
+import { assertAlive, nextTurn, NO_AUTH, opener } from '../../support/opened.ts'
 import { clientFrame, closeCode } from '../../support/raw-upgrade.ts'
 
 const open = opener()
@@ -50,36 +41,34 @@ describe('peers that take their time', () => {
       ['1', true],
     ] as const) {
       const clock = new FakeClock()
-      const server = await open.server({
+      const [server, loggedIn] = await open.withTcp({
         clock,
         directives: { requirepass: 'secret', 'tcp-auth-timeout': seconds },
       })
-      const loggedIn = await open.tcp(server)
-      await assertReply(loggedIn, ['AUTH', 'secret'], '+OK\r\n')
+      await loggedIn.assertReply(['AUTH', 'secret'], '+OK\r\n')
       const silent = await open.tcp(server)
-      await assertReply(silent, ['PING'], NO_AUTH)
+      await silent.assertReply(['PING'], NO_AUTH)
       clock.advance(1_000)
-      await assertPong(loggedIn)
+      await loggedIn.assertPong()
       if (closes) await silent.closed
-      else await assertReply(silent, ['PING'], NO_AUTH)
+      else await silent.assertReply(['PING'], NO_AUTH)
     }
   })
 
   test('timeout closes RESP clients that are idle, but no subscriber', async () => {
     const clock = new FakeClock()
-    const server = await open.server({ clock, directives: { timeout: '10' } })
-    const subscriber = await open.tcp(server, 3)
-    await subscribe(subscriber, 'a')
+    const [server, subscriber] = await open.withTcp({ clock, directives: { timeout: '10' } }, 3)
+    await subscriber.subscribe('a')
     const idle = await open.tcp(server)
-    await assertPong(idle)
+    await idle.assertPong()
     const busy = await open.tcp(server)
-    await assertPong(busy)
+    await busy.assertPong()
     clock.advance(9_000)
-    await assertPong(busy)
+    await busy.assertPong()
     clock.advance(3_000)
     await idle.closed
-    await assertPong(busy)
-    await assertPong(subscriber)
+    await busy.assertPong()
+    await subscriber.assertPong()
   })
 
   test('a WebSocket is pinged, and ended if it does not answer', async () => {
@@ -96,11 +85,11 @@ describe('peers that take their time', () => {
     for (let seconds = 0; seconds < 42; seconds += 6) {
       clock.advance(6_000)
       // Any command is an answer, and so is the pong that ws sends by itself.
-      await assertPong(answering)
+      await answering.assertPong()
     }
     await silent.ended
     expect(silent.received().includes(Buffer.from([0x89, 0x00]))).toBe(true)
-    await assertPong(answering)
+    await answering.assertPong()
     expect(server.core.clients.size).toBe(1)
   })
 
@@ -125,13 +114,13 @@ describe('a proxy that cuts connections which are silent for a minute', () => {
     const token = await server.mint('42')
     const client = await connectWebSocket(`ws://127.0.0.1:${proxy.port}/ws`, { token })
     open.onEnd(() => client.destroy())
-    await takeAccepted(client, 'jwt:42')
+    await client.takeAccepted('jwt:42')
     for (let ms = 0; ms < 600_000 && !client.isClosed; ms += 5_000) {
       clock.advance(5_000)
       for (let turn = 0; turn < 10; turn++) await nextTurn()
       if (proxy.isSilent(IDLE_MS)) proxy.cut()
     }
-    if (!proxy.wasCut) await assertPong(client)
+    if (!proxy.wasCut) await client.assertPong()
     return !proxy.wasCut
   }
 
