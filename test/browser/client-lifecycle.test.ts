@@ -6,7 +6,7 @@ import { describeInChromium } from './chromium.ts'
 
 const ROLE = 'role:demo off resetchannels +subscribe +psubscribe +publish &news &room'.split(' ')
 
-/** What the page notes about its client. */
+/** Notes of the page about its client. */
 interface Notes {
   readonly states: string[]
   readonly heard: string[]

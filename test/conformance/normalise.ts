@@ -36,7 +36,7 @@ export const NORMALISATIONS: readonly Normalisation[] = [
     apply: (answer) =>
       answer
         .replace(/^\+\d+\.\d{6} \[(\d+) [^\]]+\]/gm, '+<time> [$1 <address>]')
-        // What the tests themselves ask to know that a server is quiet.
+        // Sent by the tests themselves to know that a server is quiet.
         .replace(/^\+<time> [^"]*(?:"PING"|"ECHO" "mark-\d+")\r\n/gm, ''),
   },
   { name: 'unordered sets', apply: sortUnordered },

@@ -388,7 +388,7 @@ A: CONFIG SET acl-pubsub-default foo
   ),
 ]
 
-/** ACL SETUSER for each line of rules, with other lines behind each. */
+/** ACL SETUSER for each line of rules, with other lines after each. */
 function setUsers(name: string, lines: string, after = ''): string {
   return lines
     .split('\n')

@@ -35,7 +35,7 @@ export class Endpoint {
     this.tlsPort = tlsPort
   }
 
-  /** Starts a server. @param clientCertificates Whether TLS asks for a certificate of the client's. */
+  /** Starts a server. @param clientCertificates TLS asks for a certificate of the client's. */
   static async open(certificates: Certificates, clientCertificates = false): Promise<Endpoint> {
     const tcpPort = await freePort()
     const endpoint = new Endpoint(certificates, clientCertificates, tcpPort, await freePort())

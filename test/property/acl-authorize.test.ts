@@ -50,7 +50,7 @@ const call = fc.oneof(
 function build(texts: readonly SelectorText[]): User {
   const rules = texts.map(({ commands, channels }) =>
     [...commands, ...(channels ? ['resetchannels', ...channels.map((one) => `&${one}`)] : ['&*'])]
-      // The rule for all channels ends the list: behind it no pattern may stand.
+      // The rule for all channels ends the list: after it no pattern may stand.
       .filter((one, index, all) => !one.startsWith('&') || !all.slice(0, index).includes('&*')),
   )
   const [root = [], ...others] = rules
@@ -60,7 +60,7 @@ function build(texts: readonly SelectorText[]): User {
   return result.after
 }
 
-/** Whether the latest rule that speaks of a command, with these arguments, allows it. */
+/** Reports whether the latest rule that speaks of a command, with these arguments, allows it. */
 function commandAllowed(
   rules: readonly string[],
   entry: CatalogEntry,

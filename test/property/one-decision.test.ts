@@ -97,7 +97,7 @@ function fieldsOf(flat: ReplyValue | undefined): Record<string, ReplyValue> {
   return fields
 }
 
-/** What TOKEN EXPLAIN has to say about the same decision. */
+/** The answer of TOKEN EXPLAIN about the same decision. */
 function expectSameReason(
   denial: Denial | undefined,
   explained: Readonly<Record<string, ReplyValue>>,

@@ -12,7 +12,7 @@ const PREFIX = messagePrefix(3, 'message', 'ch')
 /** Payloads from here on are shared. */
 const SHARE_BYTES = 50
 
-/** What is waiting, as a list of runs that must not be torn: a run of replies, or one message. */
+/** The waiting output, as a list of runs that must not be torn: a run of replies, or one message. */
 interface Run {
   text: string
   readonly reply: boolean
@@ -28,7 +28,7 @@ class Bench {
   readonly own = new OutputQueue(READER)
   readonly ownModel: Run[] = []
   #segments: (Segment | undefined)[] = []
-  /** The buffer that replies lie in, one behind the other, as in a writer's slab. */
+  /** The buffer that replies lie in, one after the other, as in a writer's slab. */
   readonly #slab = Buffer.alloc(1_000_000)
   #slabEnd = 0
   #count = 0
@@ -39,7 +39,7 @@ class Bench {
     this.#slabEnd += this.#slab.write(text, start, 'latin1')
     this.queue.append(this.#slab, start, this.#slabEnd)
     const last = this.model.at(-1)
-    // Replies that lie one behind the other count as one.
+    // Replies that lie one after the other count as one.
     if (last?.reply && adjacent && start > 0) last.text += text
     else this.model.push({ text, reply: true })
   }
@@ -56,7 +56,7 @@ class Bench {
     model.push({ text: `${PREFIX.toString()}$${text.length}\r\n${text}\r\n`, reply: false })
   }
 
-  /** The reply of a command that published to its own client, and behind it what it published. */
+  /** The reply of a command that published to its own client, and after it what it published. */
   command(messages: readonly (readonly [number, string])[], reply: string): void {
     this.queue.closeTail()
     for (const [channel, payload] of messages) this.publish(channel, payload, true)

@@ -104,7 +104,7 @@ describe('A pipeline of requests', () => {
 })
 
 describe('A request that is still executed when its chunk is overwritten', () => {
-  test('keeps its arguments, and what is behind it is parsed as it came', () => {
+  test('keeps its arguments, and what comes after it is parsed as it came', () => {
     fc.assert(
       fc.property(
         pipeline,

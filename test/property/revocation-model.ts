@@ -234,7 +234,7 @@ export class Checker {
   }
 
   /**
-   * Whether a message that was published at some time may not be given to a client.
+   * Reports whether a message that was published at some time may not be given to a client.
    *
    * @param answered Only by revocations that have been answered; else by all that were ordered.
    */
@@ -244,7 +244,7 @@ export class Checker {
     if (!token) return false
     return this.#revocations.some((revocation) => {
       if (revocation.lifted || (answered && revocation.repliedAt === undefined)) return false
-      // What was queued before, for a subscription that was given up before, belongs to no revoked subscription.
+      // A message queued before, for a subscription that was given up before, belongs to no revoked subscription.
       const counts = publishedAt > revocation.orderedAt || revocation.reached.has(slot)
       return (counts && this.#takes(revocation, token, channel)) || this.#ends(revocation, slot)
     })

@@ -56,7 +56,7 @@ class Bench {
   }
 
   endTurn(): void {
-    // What was open until now does not grow any more.
+    // A segment that was open until now does not grow any more.
     this.queue.closeTail()
     this.#segments = new Map()
   }

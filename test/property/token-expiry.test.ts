@@ -80,7 +80,7 @@ describe('whatever the clock does and whoever comes and goes', () => {
             clock.advance(one.ms)
             for (const { told, removed, expiresAtMs, endsAtMs } of sessions) {
               if (removed) continue
-              // What was due a tick ago, on a clock that has not jumped since, has been told.
+              // Everything that was due a tick ago, on a clock that has not jumped since, has been told.
               const sureMs = clock.wallMs() - 2 * TICK
               if (one.ms >= 2 * TICK && sureMs >= expiresAtMs) expect(told).toContain('expired')
               if (one.ms >= 2 * TICK && sureMs >= endsAtMs) expect(told).toContain('end')

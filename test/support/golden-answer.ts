@@ -8,7 +8,7 @@ const CLIENT_INFO = '(client info line, resp=2 sub=0)'
 /**
  * Expects the bytes that a golden transcript says a step brings, or what Respcast is known to answer instead.
  *
- * @param answer Byte string; `<EOF>` behind the last bytes of a connection that was closed.
+ * @param answer Byte string; `<EOF>` after the last bytes of a connection that was closed.
  */
 export function expectGoldenAnswer(step: TranscriptStep, answer: string): void {
   const { redis, deviation, source } = step

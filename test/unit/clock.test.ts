@@ -57,7 +57,7 @@ describe("The machine's clock", () => {
 })
 
 describe('The end of a turn', () => {
-  test('comes behind what is ready in this turn', async () => {
+  test('comes after what is ready in this turn', async () => {
     const order: string[] = []
     await new Promise<void>((resolve) => {
       atEndOfTurn(() => {

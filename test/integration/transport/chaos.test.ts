@@ -142,7 +142,7 @@ describe('revocation against everything that is under way', () => {
       await nextTurn()
       expect(client.takeAll()).not.toMatch(/late/)
       client.destroy()
-      // What it sent last may be executed only now, and the next round gives the role its channel back.
+      // The last commands it sent may be executed only now, and the next round gives the role its channel back.
       await expect.poll(() => server.core.clients.size, { timeout: 10_000 }).toBe(1)
     }
   })

@@ -4,7 +4,7 @@ import { coverageOf, mayLoseSubscriptions } from '../../../server/acl/impact.ts'
 import type { User } from '../../../server/acl/user.ts'
 import { newTable } from './support.ts'
 
-/** Whether a user covers what a client holds: `channel a, pattern a*, shard b`. */
+/** Reports whether a user covers what a client holds: `channel a, pattern a*, shard b`. */
 function covers(user: User, held: string): boolean {
   const coverage = coverageOf(user)
   return held
@@ -16,7 +16,7 @@ function covers(user: User, held: string): boolean {
     })
 }
 
-/** Whether a client that holds subscriptions is killed by a change of its user. */
+/** Reports whether a client that holds subscriptions is killed by a change of its user. */
 function dies(before: User, after: User, held: string): boolean {
   return mayLoseSubscriptions(before, after) && !covers(after, held)
 }

@@ -51,13 +51,13 @@ export function userOf(rules: string, name = 'u'): User {
   return result.after
 }
 
-/** What ACL SETUSER answers on the wire, without CRLF. */
+/** The answer of ACL SETUSER on the wire, without CRLF. */
 export function setUserReply(table: UserTable, name: string, ...rules: string[]): string {
   const result = table.setUser(name, rules)
   return 'error' in result ? `-ERR ${result.error}` : '+OK'
 }
 
-/** What ACL LIST answers. */
+/** The answer of ACL LIST. */
 export function aclList(table: UserTable): string[] {
   return table.list().map(describeUser)
 }

@@ -36,7 +36,7 @@ describe('A client', () => {
     )
   })
 
-  test('gets what its own command publishes behind the reply', () => {
+  test('gets what its own command publishes after the reply', () => {
     const { listener } = subscriber()
     expect(listener.send('PUBLISH', 'foo', 'a')).toBe(`:1\r\n${MESSAGE}`)
   })
@@ -47,7 +47,7 @@ describe('A client', () => {
     expect(listener.send('PUBLISH', 'foo', 'a')).toBe(`${MESSAGE}:1\r\n${MESSAGE}`)
   })
 
-  test('gets what EXEC publishes behind the whole reply', () => {
+  test('gets what EXEC publishes after the whole reply', () => {
     const { listener } = subscriber()
     listener.write(
       Buffer.concat([command('MULTI'), command('PUBLISH', 'foo', 'a'), command('PING')]),
@@ -173,7 +173,7 @@ describe('A client that is killed', () => {
     expect(sink.ends).toEqual([undefined])
   })
 
-  test('in the middle of a pipeline executes none of the commands behind', () => {
+  test('in the middle of a pipeline executes none of the commands that follow', () => {
     const { server, listener, client } = subscriber()
     const kill = command('CLIENT', 'KILL', 'ID', String(client.id), 'SKIPME', 'no')
     const rest = Array.from({ length: 1_000 }, () => command('PUBLISH', 'foo', 'x'))

@@ -10,7 +10,7 @@ import type { Space } from '../../../server/pubsub/subscriber.ts'
 import { TestCore } from '../../support/test-core.ts'
 import { CATALOG, userOf } from '../../support/tokens.ts'
 
-/** Whether a session of this identity keeps a subscription. */
+/** Reports whether a session of this identity keeps a subscription. */
 function keeps(who: Identity, space: Space, name: string): boolean {
   return (
     ruleOfSession({ identity: who, overlay: undefined }, CATALOG)(space, name, 'u') === undefined

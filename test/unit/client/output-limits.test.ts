@@ -147,7 +147,7 @@ describe('A subscriber over WebSocket', () => {
     expect(publish(1_000_000)).toBe('open')
   })
 
-  test('is closed for what stands behind a message that its socket has not taken', () => {
+  test('is closed for what comes after a message that its socket has not taken', () => {
     const { publish, sink, server } = limited('websocket', hard)
     sink.blocks = true
     publish(1_000_000)
@@ -155,7 +155,7 @@ describe('A subscriber over WebSocket', () => {
     expect(server.counters.outputLimitDisconnections).toBe(1)
   })
 
-  test('gets the close behind the message that is in flight', () => {
+  test('gets the close after the message that is in flight', () => {
     const { publish, read, sink } = limited('websocket', hard)
     sink.blocks = true
     publish(1_000)

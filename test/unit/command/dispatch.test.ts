@@ -329,7 +329,7 @@ describe.each(cases)(
       expectBytes(other, message(payload))
     })
 
-    test('gets each message behind the reply to its own command in a pipeline', () => {
+    test('gets each message after the reply to its own command in a pipeline', () => {
       const { self, other } = subscribed(shareBytes, transport)
       const second = `${payload.slice(1)}y`
       self.write(
@@ -344,7 +344,7 @@ describe.each(cases)(
       expectBytes(other, message(payload) + message(second))
     })
 
-    test('gets all messages behind the reply of EXEC', () => {
+    test('gets all messages after the reply of EXEC', () => {
       const { self, other } = subscribed(shareBytes, transport)
       self.write(
         Buffer.concat([

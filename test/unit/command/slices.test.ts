@@ -27,7 +27,7 @@ async function nextSlice(server: TestCore, client: TestClient): Promise<string> 
 const ALL = NAMES_PER_SLICE * 2 + 10
 
 describe('A command with very many names', () => {
-  test('is handled in slices, its confirmations in order, what is behind it waiting', async () => {
+  test('is handled in slices, its confirmations in order, what comes after it waiting', async () => {
     const server = new TestCore()
     const client = server.connect({ protocol: 3 })
     client.write(Buffer.concat([command('SUBSCRIBE', ...names(ALL)), command('PING')]))
@@ -70,7 +70,7 @@ describe('A command with very many names', () => {
     }
   })
 
-  test('is forgotten in slices by RESET, its reply behind the last message', async () => {
+  test('is forgotten in slices by RESET, its reply after the last message', async () => {
     const server = new TestCore()
     const [client, other] = [server.connect({ protocol: 3 }), server.connect()]
     client.write(command('SUBSCRIBE', ...names(ALL)))

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { command, TestCore } from '../../support/test-core.ts'
 
 describe('A transaction', () => {
-  test('runs its commands one behind the other and nothing between them', () => {
+  test('runs its commands one after the other and nothing between them', () => {
     const server = new TestCore()
     const [one, other] = [server.connect(), server.connect()]
     one.send('MULTI')

@@ -38,7 +38,7 @@ describe('An output queue', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('holds replies that lie one behind the other as one item', () => {
+  test('holds replies that lie one after the other as one item', () => {
     const queue = new OutputQueue(ME)
     const slab = Buffer.from('+a\r\n+b\r\n+c\r\n')
     queue.append(slab, 0, 4)
@@ -81,7 +81,7 @@ describe('An output queue', () => {
 })
 
 describe('A share of a segment', () => {
-  test('grows with it while nothing stands behind it', () => {
+  test('grows with it while nothing comes after it', () => {
     const queue = new OutputQueue(ME)
     const segment = new Segment()
     queue.attach(segment, append(segment, 'a'))
@@ -92,7 +92,7 @@ describe('A share of a segment', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('ends where something is put behind it, and the segment is told', () => {
+  test('ends where something is put after it, and the segment is told', () => {
     const queue = new OutputQueue(ME)
     const segment = new Segment()
     queue.attach(segment, append(segment, 'a'))
@@ -155,7 +155,7 @@ describe('A share of a segment', () => {
     expect([queue.itemCount, queue.heldBytes]).toEqual([1, 5])
   })
 
-  test('counts by arithmetic while it grows, behind other items too', () => {
+  test('counts by arithmetic while it grows, after other items too', () => {
     const queue = new OutputQueue(ME)
     put(queue, '+OK\r\n')
     const segment = new Segment()
@@ -180,7 +180,7 @@ describe('A write', () => {
   })
 })
 
-describe('Moving one queue behind another', () => {
+describe('Moving one queue to the end of another', () => {
   test('keeps the order and an open share open', () => {
     const [queue, own] = [new OutputQueue(ME), new OutputQueue(ME)]
     const segment = new Segment()

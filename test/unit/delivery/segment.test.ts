@@ -30,7 +30,7 @@ function framedText({ framed }: Slice): string {
 }
 
 describe('A segment', () => {
-  test('holds whole frames one behind the other', () => {
+  test('holds whole frames one after the other', () => {
     const segment = segmentOf('a', '', 'bc')
     expect(segment.length).toBe((frame('a') + frame('') + frame('bc')).length)
     expect(text(segment.slice(0, segment.length, 1_000))).toBe(frame('a') + frame('') + frame('bc'))

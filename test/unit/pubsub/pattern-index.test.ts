@@ -35,7 +35,7 @@ describe('The pattern index', () => {
     expect(index.matching('ab')).toEqual([])
   })
 
-  test('puts a pattern that comes again behind the others', () => {
+  test('puts a pattern that comes again after the others', () => {
     const index = new PatternIndex()
     const first = index.add('a*')
     index.add('*')

@@ -40,7 +40,7 @@ describe('A promised length', () => {
     expect(parser.pendingBytes).toBe(7)
   })
 
-  test('counts chunks that wait behind a request', () => {
+  test('counts chunks that wait after a request', () => {
     const parser = new RequestParser(TCP_LIMITS)
     parser.feed(Buffer.from('PING\r\nPI'))
     parser.feed(Buffer.from('NG'))

@@ -3,7 +3,7 @@ import type { RequestLimits } from '../../../server/resp/request-parser.ts'
 import { testEachCut } from '../../support/each-cut.ts'
 import { parseRequests, TCP_LIMITS } from '../../support/parse-requests.ts'
 
-/** Checks that a stream ends in this error behind `PING`, however it is cut. */
+/** Checks that a stream ends in this error after `PING`, however it is cut. */
 function testError(
   stream: string,
   message: string,
@@ -137,7 +137,7 @@ describe('A line without an end', () => {
     ['an inline command', 'x', 'too big inline request'],
     ['a count', '*', 'too big mbulk count string'],
     ['a length', '*1\r\n$', 'too big bulk count string'],
-  ])('is refused behind 64 KiB: %s', (_name, head, message) => {
+  ])('is refused after 64 KiB: %s', (_name, head, message) => {
     const line = `${digits}1`
     expect(parseRequests([Buffer.from(head + line)]).error?.message).toBe(message)
     const pieces = [head, line.slice(0, 30_000), line.slice(30_000)].map((text) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ReplyWriter, type Protocol } from '../../../server/resp/reply-writer.ts'
 
-/** What a writer writes in a protocol, as a byte string. */
+/** The output of a writer in a protocol, as a byte string. */
 function written(protocol: Protocol, write: (writer: ReplyWriter) => void): string {
   const writer = new ReplyWriter()
   writer.begin(protocol)
@@ -86,7 +86,7 @@ describe('Errors', () => {
 })
 
 describe('Replies', () => {
-  test('lie one behind the other in one slab', () => {
+  test('lie one after the other in one slab', () => {
     const writer = new ReplyWriter()
     writer.begin(2)
     writer.simple('a')
@@ -145,7 +145,7 @@ describe('Replies', () => {
     expect(writer.buffer.toString('latin1', writer.start, writer.end) === expected).toBe(true)
   })
 
-  test('behind a large one do not hold its slab', () => {
+  test('after a large one do not hold its slab', () => {
     const writer = new ReplyWriter()
     writer.begin(2)
     writer.bulk(Buffer.alloc(1_000_000))

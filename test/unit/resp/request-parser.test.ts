@@ -13,7 +13,7 @@ function testRequests(name: string, stream: string, requests: string[][]): void 
 describe('A RESP request', () => {
   testRequests('is an array of bulk strings', '*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n', [['ECHO', 'hi']])
   testRequests(
-    'may be pipelined behind others',
+    'may be pipelined after others',
     '*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nPING\r\n$1\r\nb\r\n*1\r\n$4\r\nQUIT\r\n',
     [['PING'], ['PING', 'b'], ['QUIT']],
   )
@@ -39,7 +39,7 @@ describe('A request without arguments', () => {
     ])
   }
   testRequests(
-    'changes nothing for an inline command behind it',
+    'changes nothing for an inline command after it',
     '*0\r\n*0\r\n*0\r\nPING\r\n\r\n  \r\n*-1\r\n*1\r\n$1\r\na\r\n',
     [['PING'], ['a']],
   )
@@ -51,7 +51,7 @@ describe('A request that is not whole', () => {
     ['a header with a bare line feed', '*1\n$4\nPING\n'],
     ['a header', '*1'],
     ['an argument', '*2\r\n$4\r\nECHO\r\n$2\r\nh'],
-    ['the line end behind an argument', '*1\r\n$4\r\nPING\r'],
+    ['the line end after an argument', '*1\r\n$4\r\nPING\r'],
     ['an inline command', 'PING'],
   ])('waits for more: %s', (_name, stream) => {
     expect(parseRequests([Buffer.from(stream)])).toEqual({ requests: [], error: undefined })

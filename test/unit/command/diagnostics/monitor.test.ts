@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { TestCore, type TestClient } from '../../../support/test-core.ts'
 
-/** What a monitor was shown since the last look: the words of each line. */
+/** The words of each line that a monitor was shown since the last look. */
 function shown(monitor: TestClient): string[] {
   return monitor
     .read()
@@ -28,7 +28,7 @@ describe('MONITOR', () => {
     )
   })
 
-  test('shows a monitor its own commands behind their replies', () => {
+  test('shows a monitor its own commands after their replies', () => {
     const { monitor } = watched()
     expect(monitor.send('PING')).toBe('+PONG\r\n+1700000000.000000 [0 127.0.0.1:40001] "PING"\r\n')
   })

@@ -37,7 +37,7 @@ async function grantOf(
   return login(tested, tokenFor(respcast, claims))
 }
 
-/** Whether the compiled user passes the ACL check for a command line. */
+/** Reports whether the compiled user passes the ACL check for a command line. */
 function may(grant: CompiledGrant, line: string): boolean {
   const words = line.split(' ')
   const sub = CATALOG.lookup(`${words[0]}|${words[1]}`)

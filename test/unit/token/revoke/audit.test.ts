@@ -74,7 +74,7 @@ describe('The audit log', () => {
     expect([...ids(`${path}.1`), ...ids(path)]).toEqual([5, 6, 7, 8, 9, 10, 11, 12])
   })
 
-  test('goes on behind a line that was never finished', async () => {
+  test('goes on after a line that was never finished', async () => {
     writeFileSync(path, `${JSON.stringify(entry(1))}\n{"at":"2023`)
     const log = await opened()
     await log.append(entry(2))

@@ -159,7 +159,7 @@ describe('TOKEN REVOKE CHANNEL', () => {
     expect(spared.send('PUBLISH', 'room:7', 'x')).toMatch(/^:1\r\n/)
   })
 
-  test('stands behind a refresh: the subscription that a new group loses is unsubscribed before +OK', async () => {
+  test('outlasts a refresh: the subscription that a new group loses is unsubscribed before +OK', async () => {
     const { session, token } = revocable()
     const client = await session(ALL)
     client.send('SUBSCRIBE', 'room:7')
@@ -179,7 +179,7 @@ describe('TOKEN REVOKE CHANNEL', () => {
   })
 })
 
-describe('Messages that are queued behind the write in flight', () => {
+describe('Messages that are queued after the write in flight', () => {
   /** A session that does not read: one message is in flight, whatever comes next is queued. */
   async function blocked(subscribe: readonly string[]) {
     const parts = revocable(KEEPS)
@@ -215,7 +215,7 @@ describe('Messages that are queued behind the write in flight', () => {
     expect(client.client.output.heldBytes).toBe(0)
   })
 
-  test('are dropped one by one behind a pattern', async () => {
+  test('are dropped one by one where a pattern brought them', async () => {
     const { publish, token, drain } = await blocked(['PSUBSCRIBE *'])
     publish('room:7', 'dropped')
     publish('room:8', 'kept')

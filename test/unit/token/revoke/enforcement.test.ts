@@ -37,7 +37,7 @@ describe('TOKEN REVOKE of identities', () => {
     const client = await session()
     await token('REVOKE SUB 42')
     expect(client.read()).toBe(revokedPush('', 'token revoked'))
-    // Now is NOW.000; BEFORE is 5 s later, and the first whole second behind that is NOW + 6.
+    // Now is NOW.000; BEFORE is 5 s later, and the first whole second after that is NOW + 6.
     expect(closeOf(client)).toEqual({ code: 4403, reason: 'revoked|6000|token revoked' })
   })
 

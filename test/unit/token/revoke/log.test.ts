@@ -81,7 +81,7 @@ async function revoke(table: RevocationTable, target: string, changes?: Partial<
 
 const targets = (table: RevocationTable): string[] => [...table.list()].map(({ target }) => target)
 
-/** What a server that starts now has in force. */
+/** The revocations that a server that starts now has in force. */
 async function recovered(): Promise<string[]> {
   const table = await opened()
   const found = targets(table)

@@ -7,7 +7,7 @@ const START = 1_700_000_000_000
 const TICK = 250
 
 interface Session extends ExpiryListener {
-  /** What was told, with the time since the start in ms. */
+  /** Everything that was told, with the time since the start in ms. */
   readonly told: [string, number, number?][]
   readonly entry: ExpiryEntry
 }

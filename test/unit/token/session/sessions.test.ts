@@ -161,7 +161,7 @@ describe('An edit of a role', () => {
     expect(client.send('SUBSCRIBE', 'late')).toBe(push('subscribe', 'late', 2))
   })
 
-  test('closes a WebSocket that loses a subscription, behind the push that says so', async () => {
+  test('closes a WebSocket that loses a subscription, after the push that says so', async () => {
     const { client, server, publish } = await member()
     client.send('SUBSCRIBE', 'news')
     publish('news', 'read')
@@ -341,7 +341,7 @@ describe('ACL LOAD', () => {
 })
 
 describe('A token expires', () => {
-  test('behind a warning and a grace, then its session is closed', async () => {
+  test('after a warning and a grace, then its session is closed', async () => {
     const { client, server } = await session({ channels: ['a'] })
     server.clock.advance(0.6 * HOUR_MS)
     expect(client.read()).toBe(push('token', 'expiring', 0.4 * HOUR_MS))

@@ -51,7 +51,7 @@ export async function refusal({ authenticator }: Tested, text: string): Promise<
   return result.refused.detail
 }
 
-/** Whether a grant allows SUBSCRIBE of a channel. */
+/** Reports whether a grant allows SUBSCRIBE of a channel. */
 export function maySubscribe(grant: CompiledGrant, channel: string): boolean {
   const identity = { user: grant.user, ceilings: [], token: undefined }
   const request = ArgumentList.of('subscribe', channel)

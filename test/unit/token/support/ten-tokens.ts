@@ -138,7 +138,7 @@ export async function tenTokens(): Promise<readonly ExplainedToken[]> {
   return explained
 }
 
-/** What every token has stands once in the text of the page, and not ten times. */
+/** Leaves out what every token has: it stands once in the text of the page. */
 function shorten(answer: string): string {
   return answer.replace(/-@all \+auth .*? \+sunsubscribe/, '-@all ...')
 }

@@ -95,7 +95,7 @@ const bySecret: [string, () => string][] = [
   ['a cut signature', () => token().slice(0, -3)],
   ['a payload exchanged', () => swapPayload(token(), payload({ sub: 'admin' }))],
   ['another spelling of the signature', () => `${token()}=`],
-  ['a line feed behind the token', () => `${token()}\n`],
+  ['a line feed after the token', () => `${token()}\n`],
   ['base64 instead of base64url', () => token(payload({ x: '>>>???' })).replace(/[-_]/g, '+')],
   ['crit', () => token(payload(), { crit: ['exp'], exp: NOW })],
   ['crit and b64', () => token(payload(), { crit: ['b64'], b64: false })],

@@ -205,7 +205,7 @@ describe('scopes in one string', () => {
     ['an object', { subscribe: 'a' }],
     ['two blanks between scopes', 'role:a  role:b'],
     ['a blank in front', ' role:a'],
-    ['a blank behind', 'role:a '],
+    ['a blank after it', 'role:a '],
     ['a tab', 'role:a\trole:b'],
     ['a line feed', 'role:a\nrole:b'],
     ['a quote (RFC 6749 section 3.3)', 'subscribe:"a"'],

@@ -122,7 +122,7 @@ describe('a buffer that is full', () => {
     expect(await take(news, 2)).toEqual(['one', 'two'])
   })
 
-  test('ends the subscription on demand, behind what it holds', async () => {
+  test('ends the subscription on demand, after what it holds', async () => {
     const { server, news } = await live({ buffer: { messages: 1, overflow: 'end' } })
     say(server, 'one', 'two')
     expect(server.socket.commands()).toEqual([['UNSUBSCRIBE', 'news']])

@@ -20,7 +20,7 @@ async function tabs(
   return { server, ports, clients }
 }
 
-/** What one tab hears. */
+/** Everything that one tab hears. */
 function inbox(client: RespcastClient | undefined, name: string): string[] {
   const seen: string[] = []
   client?.subscribe(name, (message) => void seen.push(message.text()))

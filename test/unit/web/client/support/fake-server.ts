@@ -99,12 +99,12 @@ export class FakeSocket implements ClientSocket {
 export class FakeServer {
   readonly clock = new FakeClock()
   readonly sockets: FakeSocket[] = []
-  /** What the page would tell by its wake-up events. */
+  /** Fires the wake-up events of the page. */
   wake: () => void = () => undefined
   /** The device says that it has no network. */
   isOffline = false
   randomValue = 0
-  /** What tabs share; undefined where they cannot. */
+  /** Shared by the tabs; undefined where they cannot share. */
   shared: OpenSocket | undefined
 
   /** Opens sockets to this server. */

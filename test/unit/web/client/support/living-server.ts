@@ -2,7 +2,7 @@ import type { ClientTimer, Environment, OpenSocket } from '../../../../../web/cl
 import { FakeClock } from '../../../../support/fake-clock.ts'
 import { FakeSocket } from './fake-server.ts'
 
-/** How long a token is good for. Milliseconds. */
+/** Lifetime of a token, in milliseconds. */
 const TOKEN_MS = 1_200_000
 const GRACE_MS = 25_000
 
@@ -68,7 +68,7 @@ export class LivingServer {
     return socket
   }
 
-  /** What the client is made with. */
+  /** Options of the client. */
   environment(shared?: OpenSocket): Environment {
     return {
       clock: {
@@ -194,7 +194,7 @@ export class LivingServer {
     at(leftMs + GRACE_MS, () => this.close(connection, 4401, 'unauthorized||token expired'))
   }
 
-  /** Does something to a connection after the time that a message takes, behind everything before it. */
+  /** Does something to a connection after the time that a message takes, after everything before it. */
   #later(connection: Connection, callback: () => void): void {
     const nowMs = this.clock.monotonicMs()
     connection.dueMs = Math.max(connection.dueMs, nowMs + 5 + this.random() * 200)
