@@ -5,6 +5,7 @@ import type { User } from '../../server/acl/user.ts'
 import { ALL_COMMANDS } from '../../server/command/commands.ts'
 import { CommandTable } from '../../server/command/table.ts'
 import { TokenAuthenticator } from '../../server/token/session/authenticator.ts'
+import type { RevocationOrder } from '../../server/token/revoke/revocation.ts'
 import type { AuthenticatorParts } from '../../server/token/session/authenticator.ts'
 import type { Issuer } from '../../server/token/verify/issuer.ts'
 import { compileGlob } from '../../shared/glob.ts'
@@ -166,4 +167,21 @@ export function testAuthenticator(changes: Partial<AuthenticatorParts> = {}): {
     ...changes,
   })
   return { authenticator, clock, roles }
+}
+
+/** An order of TOKEN REVOKE; without changes `SUB 42`. */
+export function revocationOrder(changes: Partial<RevocationOrder> = {}): RevocationOrder {
+  return {
+    kind: 'sub',
+    target: '42',
+    issuer: undefined,
+    scope: undefined,
+    only: undefined,
+    beforeMs: undefined,
+    hard: false,
+    expiresAtMs: undefined,
+    reason: '',
+    message: '',
+    ...changes,
+  }
 }

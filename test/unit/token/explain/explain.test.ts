@@ -15,6 +15,7 @@ import {
   compact,
   hmac,
   payload,
+  revocationOrder,
   testAuthenticator,
   testIssuer,
   token,
@@ -29,18 +30,7 @@ import {
   tenTokensPage,
 } from '../support/ten-tokens.ts'
 
-const CHANNEL_ORDER: RevocationOrder = {
-  kind: 'channel',
-  target: 'room:*',
-  issuer: undefined,
-  scope: undefined,
-  only: undefined,
-  beforeMs: undefined,
-  hard: false,
-  expiresAtMs: undefined,
-  reason: '',
-  message: '',
-}
+const CHANNEL_ORDER = revocationOrder({ kind: 'channel', target: 'room:*' })
 
 function explaining(changes: Partial<AuthenticatorParts> = {}) {
   const tested = testAuthenticator(changes)

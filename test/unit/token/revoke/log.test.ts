@@ -20,6 +20,7 @@ import {
   type LogEntry,
   type LogFiles,
 } from '../../../../server/token/revoke/log.ts'
+import { revocationOrder } from '../../../support/tokens.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 let folder: string
@@ -37,19 +38,7 @@ afterEach(async () => {
 })
 
 function order(target: string, changes: Partial<RevocationOrder> = {}): RevocationOrder {
-  return {
-    kind: 'sub',
-    target,
-    issuer: undefined,
-    scope: undefined,
-    only: undefined,
-    beforeMs: 5,
-    hard: false,
-    expiresAtMs: undefined,
-    reason: '',
-    message: '',
-    ...changes,
-  }
+  return revocationOrder({ target, beforeMs: 5, ...changes })
 }
 
 const clock = new FakeClock()

@@ -7,6 +7,7 @@ import {
   namesOf,
   type RevocationOrder,
 } from '../../../../server/token/revoke/revocation.ts'
+import { revocationOrder } from '../../../support/tokens.ts'
 
 const SUBJECT = {
   sub: '42',
@@ -17,22 +18,6 @@ const SUBJECT = {
   issuerAlias: 'shop',
   issuedAtMs: 1_000,
 } as const
-
-function order(changes: Partial<RevocationOrder>): RevocationOrder {
-  return {
-    kind: 'sub',
-    target: '42',
-    issuer: undefined,
-    scope: undefined,
-    only: undefined,
-    beforeMs: undefined,
-    hard: false,
-    expiresAtMs: undefined,
-    reason: '',
-    message: '',
-    ...changes,
-  }
-}
 
 describe('The names of a session', () => {
   test('are all by which a revocation can find it, each role once', () => {
@@ -69,13 +54,13 @@ describe('An order names a token', () => {
     ['by a subject that is called like its group', { target: 'acme' }, false],
     ['whatever its issue time', { beforeMs: 1 }, true],
   ])('%s: %s', (_name, changes, expected) => {
-    expect(isNamed(order(changes), SUBJECT)).toBe(expected)
+    expect(isNamed(revocationOrder(changes), SUBJECT)).toBe(expected)
   })
 })
 
 describe('The scope of a channel', () => {
   const channel = (changes: Partial<RevocationOrder>): boolean =>
-    isInScope(order({ kind: 'channel', target: 'room:*', ...changes }), SUBJECT)
+    isInScope(revocationOrder({ kind: 'channel', target: 'room:*', ...changes }), SUBJECT)
 
   test.each<[string, Partial<RevocationOrder>, boolean]>([
     ['nobody in particular', {}, true],
@@ -91,13 +76,13 @@ describe('The scope of a channel', () => {
 })
 
 test('BEFORE covers tokens that were issued at that moment or earlier', () => {
-  expect(coversIssueTime(order({ beforeMs: 1_000 }), 1_000)).toBe(true)
-  expect(coversIssueTime(order({ beforeMs: 999 }), 1_000)).toBe(false)
-  expect(coversIssueTime(order({}), Number.MAX_SAFE_INTEGER)).toBe(true)
+  expect(coversIssueTime(revocationOrder({ beforeMs: 1_000 }), 1_000)).toBe(true)
+  expect(coversIssueTime(revocationOrder({ beforeMs: 999 }), 1_000)).toBe(false)
+  expect(coversIssueTime(revocationOrder({}), Number.MAX_SAFE_INTEGER)).toBe(true)
 })
 
 test('Clients are told MESSAGE, else what was revoked', () => {
-  expect(messageOf(order({ message: 'bye' }))).toBe('bye')
-  expect(messageOf(order({}))).toBe('token revoked')
-  expect(messageOf(order({ kind: 'channel' }))).toBe('channel revoked')
+  expect(messageOf(revocationOrder({ message: 'bye' }))).toBe('bye')
+  expect(messageOf(revocationOrder({}))).toBe('token revoked')
+  expect(messageOf(revocationOrder({ kind: 'channel' }))).toBe('channel revoked')
 })

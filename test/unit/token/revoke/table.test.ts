@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { RevocationTable } from '../../../../server/token/revoke/table.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { tokenFor } from '../../../support/tokens.ts'
+import { revocationOrder } from '../../../support/tokens.ts'
 import { login, revocable } from './support.ts'
 
 describe('A record in force', () => {
@@ -37,18 +38,7 @@ describe('A record in force', () => {
 describe('The time until a new token can be good', () => {
   const retryAfterMs = (beforeMs: number | undefined, nowMs: number, hard = false) => {
     const table = new RevocationTable({ clock: new FakeClock(nowMs) })
-    const order = {
-      kind: 'sub',
-      target: '42',
-      issuer: undefined,
-      scope: undefined,
-      only: undefined,
-      beforeMs,
-      hard,
-      expiresAtMs: undefined,
-      reason: '',
-      message: '',
-    } as const
+    const order = revocationOrder({ beforeMs, hard })
     return table.retryAfterMs(table.add(order, 'admin', 0))
   }
 

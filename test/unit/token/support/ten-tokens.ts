@@ -8,6 +8,7 @@ import {
   compact,
   hmac,
   payload,
+  revocationOrder,
   SECRET,
   testAuthenticator,
   testIssuer,
@@ -110,22 +111,7 @@ export async function tenTokens(): Promise<readonly ExplainedToken[]> {
   const explained: ExplainedToken[] = []
   for (const [title, claims, command] of CASES) {
     const { explainer, revocations } = pageExplainer()
-    revocations.add(
-      {
-        kind: 'jti',
-        target: 'token-1',
-        issuer: undefined,
-        scope: undefined,
-        only: undefined,
-        beforeMs: undefined,
-        hard: false,
-        expiresAtMs: undefined,
-        reason: '',
-        message: '',
-      },
-      'admin',
-      0,
-    )
+    revocations.add(revocationOrder({ kind: 'jti', target: 'token-1' }), 'admin', 0)
     const asked = command === undefined ? undefined : question(command)
     const explanation = await explainer.explainToken(pageToken(claims), asked)
     explained.push({

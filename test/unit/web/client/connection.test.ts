@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { TokenReason } from '../../../../web/client/token-source.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
+import { online } from './support/scenes.ts'
 
 describe('logging in', () => {
   test('a token travels as a subprotocol, and the server says who it belongs to', async () => {
@@ -43,9 +44,7 @@ describe('logging in', () => {
   })
 
   test('without a token a cookie has to do', async () => {
-    const server = new FakeServer()
-    const client = server.client({})
-    await server.online()
+    const { server, client } = await online({})
     expect(server.socket.protocols).toEqual(['resp3'])
     expect(client.state.status).toBe('online')
   })
@@ -111,9 +110,7 @@ describe('connecting again', () => {
   })
 
   test('waits at least as long as the server asks for, and up to as long again', async () => {
-    const server = new FakeServer()
-    const client = server.client()
-    await server.online()
+    const { server, client } = await online()
     await server.socket.end(4503, 'draining|5000|restart')
     const cause = { code: 4503, name: 'draining', text: 'restart' }
     expect(client.state).toEqual({ status: 'waiting', retryInMs: 5000, cause })
@@ -125,17 +122,13 @@ describe('connecting again', () => {
   })
 
   test('believes a hint up to an hour', async () => {
-    const server = new FakeServer()
-    const client = server.client()
-    await server.online()
+    const { server, client } = await online()
     await server.socket.end(4429, 'rate-limited|999999999999|')
     expect(client.state).toMatchObject({ retryInMs: 3_600_000 })
   })
 
   test('happens at once when the page wakes up, or asks for it', async () => {
-    const server = new FakeServer()
-    const client = server.client()
-    await server.online()
+    const { server, client } = await online()
     server.randomValue = 0.5
     await server.socket.end()
     server.wake()
@@ -212,9 +205,7 @@ describe('what a close means', () => {
     [1006, '', 'waiting'],
     [4999, 'unheard of', 'waiting'],
   ] as const)('%i %s leaves a client with one fixed token %s', async (code, reason, status) => {
-    const server = new FakeServer()
-    const client = server.client({ token: 'a.b.c' })
-    await server.online()
+    const { server, client } = await online({ token: 'a.b.c' })
     await server.socket.end(code, reason)
     expect(client.state).toMatchObject({ status, cause: { code } })
     await server.pass(3_600_000)
@@ -275,9 +266,7 @@ describe('what a close means', () => {
   })
 
   test('what was denied can be tried again on demand', async () => {
-    const server = new FakeServer()
-    const client = server.client()
-    await server.online()
+    const { server, client } = await online()
     await server.socket.end(4403, 'forbidden||')
     client.retry()
     await server.online()
@@ -287,9 +276,7 @@ describe('what a close means', () => {
 
 describe('closing', () => {
   test('is for good, with an ordinary close', async () => {
-    const server = new FakeServer()
-    const client = server.client()
-    await server.online()
+    const { server, client } = await online()
     const reply = client.call('PING')
     client.close()
     client.close()
@@ -309,9 +296,7 @@ describe('closing', () => {
 
 describe('a connection that may be dead', () => {
   test('is probed when the page wakes up, and stays if it answers', async () => {
-    const server = new FakeServer()
-    const client = server.client()
-    await server.online()
+    const { server, client } = await online()
     server.wake()
     server.wake()
     expect(server.socket.commands()).toEqual([['PING']])

@@ -253,9 +253,7 @@ describe('a signal', () => {
 
   test('closes a client', async () => {
     const controller = new AbortController()
-    const server = new FakeServer()
-    const client = server.client({ token: 'a.b.c', signal: controller.signal })
-    await server.online()
+    const { server, client } = await online({ token: 'a.b.c', signal: controller.signal })
     controller.abort()
     expect(client.state.status).toBe('closed')
     expect(server.socket.closed).toEqual([1000, ''])
@@ -288,9 +286,7 @@ describe('codecs', () => {
   })
 
   test('of a client encode what it publishes; bytes go as they are', async () => {
-    const server = new FakeServer()
-    const client = server.client({ token: 'a.b.c', codec: 'json' })
-    await server.online()
+    const { server, client } = await online({ token: 'a.b.c', codec: 'json' })
     void client.publish('a', { x: 'ü' } as never)
     void client.publish('a', 'text')
     void client.publish('a', Uint8Array.of(0xff))

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { RespcastClient } from '../../../../web/client/client.ts'
 import type { ConnectOptions } from '../../../../web/client/options.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
+import { online } from './support/scenes.ts'
 import { shareTabsOf } from './support/fake-tabs.ts'
 import type { FakePort } from './support/fake-tabs.ts'
 
@@ -254,9 +255,7 @@ describe('tabs that share a connection', () => {
   })
 
   test('a tab that cannot share has a connection of its own', async () => {
-    const server = new FakeServer()
-    const client = server.client(OPTIONS)
-    await server.online()
+    const { server, client } = await online(OPTIONS)
     expect(client.state.status).toBe('online')
     expect(server.sockets).toHaveLength(1)
   })
