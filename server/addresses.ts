@@ -11,7 +11,7 @@ export type SocketAddresses = Pick<
   'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'
 >
 
-/** The address on our side of connections: of one listener nearly always the same, so that they share one string. */
+/** Local address of connections: nearly always the same for one listener, so that they share one string. */
 export class LocalAddress {
   #last = ''
 
@@ -50,8 +50,8 @@ export function bindAddress(text: string): { host: string; optional: boolean } {
 }
 
 /**
- * The part of an address that limits per address count: an IPv4 address as it is, of IPv6 the /64, which one subscriber
- * usually has whole.
+ * The part of an address that limits per address count: an IPv4 address as it is, of IPv6 the /64, which mostly
+ * belongs to one subscriber.
  */
 export function networkOf(ip: string): string {
   if (!isIPv6(ip) || ip.toLowerCase().startsWith('::ffff:')) return ip

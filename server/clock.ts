@@ -6,7 +6,7 @@ export interface Timer {
 }
 
 /**
- * Time as the server sees it. Everything that waits or dates something is handed one, so that tests own time.
+ * Time for the server. Each part that waits or reads the time is handed a clock, so that tests own time.
  */
 export interface Clock {
   /** Wall clock: milliseconds since 1970. It may jump in both directions. */
@@ -22,7 +22,7 @@ export interface Clock {
 /** The longest delay that Node's timers take: 2^31 - 1 ms, about 24.8 days; longer ones fire at once. */
 const LONGEST_TIMEOUT_MS = 2_147_483_647
 
-/** The machine's own time. */
+/** The clock of the machine. */
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),

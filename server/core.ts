@@ -46,7 +46,7 @@ import type { Fetch } from './token/verify/key-fetch.ts'
 import { Admission } from './transport/admission.ts'
 import { standalone, type Backplane } from './upstream/backplane.ts'
 
-/** The surroundings of a core, which tests replace. */
+/** The environment of a core, which tests replace. */
 interface CoreParts {
   readonly config: Config
   readonly clock: Clock
@@ -177,7 +177,7 @@ export class Core implements Services {
   }
 
   /**
-   * Gets what has to be there before the first client: revocations, and the keys of the issuers.
+   * Loads the state that the first client needs: revocations, and the keys of the issuers.
    *
    * @param options `readOnly`: nothing is written, since `dir` may be that of a running server.
    * @throws RespcastError `ERR_CONFIG` if a key file cannot be used, `ERR_DATA_DIR` if revocations cannot be kept.
@@ -190,7 +190,7 @@ export class Core implements Services {
     this.load.start()
   }
 
-  /** Ends what goes on in the background. Clients are the caller's. */
+  /** Ends all background work. Clients are the caller's. */
   stop(): void {
     this.guard.stop()
     this.eviction.stop()
@@ -211,7 +211,7 @@ export class Core implements Services {
     return receivers
   }
 
-  /** Reports whether a token would log in now, and what it would grant in ACL text. Nobody is logged in. */
+  /** Reports whether a token would log in now, and its grants in ACL text. No client is logged in. */
   async inspectToken(token: string): Promise<TokenInspection> {
     const result = await this.authenticator.authenticate(token)
     if ('refused' in result) {

@@ -1,6 +1,6 @@
 /**
- * Every error that this server throws, by code. Each stands in docs/errors.md with its remedy; a test holds the two together.
- * What a Redis client reads is never one of these: handlers answer with an error reply.
+ * Every error that this server throws, by code. docs/errors.md lists each with its remedy, and a test compares the two.
+ * A Redis client never reads one of these: handlers answer with an error reply.
  */
 export const ERROR_CODES = {
   ERR_RESP_PROTOCOL: 'The peer sent bytes that are not a RESP request.',

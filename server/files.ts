@@ -13,14 +13,14 @@ import * as asyncFiles from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Permissions of a file that holds secrets: its owner may read and write it, nobody else. */
+/** Permissions of a file that holds secrets: only its owner may read and write it. */
 export const SECRET_MODE = 0o600
 
 /** The file system as {@link replaceFileLater} uses it; tests break it. */
 export type Files = Pick<typeof asyncFiles, 'open' | 'rename' | 'rm'>
 
 /**
- * Replaces a file as a whole or not at all: the content is on disk in a file beside it before it takes the old one's place.
+ * Replaces a file as a whole or not at all: the content is on disk in a temporary file before that replaces the old one.
  * A symbolic link stays, and the file that it names is replaced.
  *
  * @param mode Permissions; by default those of the file that is replaced.

@@ -22,7 +22,7 @@ interface GatewayParts {
   readonly onShutdown?: () => void
   /** A port of 0 is any free port instead of none: for tests and for embedding. */
   readonly anyPort?: boolean
-  /** The HTTP listeners are somebody else's. */
+  /** The application opens the HTTP listeners. */
   readonly withoutHttp?: boolean
 }
 
@@ -35,10 +35,10 @@ export interface GatewayAddresses {
   readonly admin: number | undefined
 }
 
-/** Time that clients have to read what is left when the server ends, in ms. */
+/** Time that clients have to read their output when the server ends, in ms. */
 const DRAIN_MS = 3_000
 
-/** WebSockets are asked to come back within this time, each at its own, in ms. */
+/** Span over which reconnects of WebSockets are spread, in ms. */
 const RECONNECT_SPREAD_MS = 5_000
 
 /** The whole server: the core and its listeners, and the order in which they start and stop. */
@@ -75,7 +75,7 @@ export class Gateway {
   /**
    * Opens all listeners, or none.
    *
-   * @throws RespcastError `ERR_LISTEN` names the port, the directive and what to pass instead; `ERR_CONFIG` a key file.
+   * @throws RespcastError `ERR_LISTEN` names the port, the directive and the remedy; `ERR_CONFIG` a key file.
    */
   async start(): Promise<GatewayAddresses> {
     try {
@@ -93,8 +93,8 @@ export class Gateway {
   }
 
   /**
-   * Ends in good order: takes nobody any more, closes WebSockets with 4503, lets everybody read what is theirs, at most for
-   * three seconds. May be called again; the answer is the same.
+   * Ends in good order: admits no connection, closes WebSockets with 4503, and lets clients read their output for at most
+   * three seconds. May be called again, with the same promise.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
@@ -227,7 +227,7 @@ function isAddressMissing(error: unknown): boolean {
 }
 
 /**
- * Explains why a listener could not be opened: which port and directive, and the remedy. Errors that are not the system's are
+ * Explains why a listener could not be opened, with port, directive and remedy. Errors that are not the system's are
  * returned as they are.
  *
  * @param where Its address; an error of a RESP listener names it already.

@@ -31,12 +31,12 @@ export function openLog(level: LogLevel, file: string): Logger {
   return pino(options, destination({ dest: file === '' ? 1 : file, sync: true, mkdir: false }))
 }
 
-/** Changes what the log holds. */
+/** Changes the level of the log. */
 export function setLogLevel(log: Logger, level: LogLevel): void {
   log.level = LEVELS[level]
 }
 
-/** A log that holds nothing. */
+/** A log that writes nothing. */
 export function silentLog(): Logger {
   return pino({ level: 'silent' })
 }
@@ -44,7 +44,7 @@ export function silentLog(): Logger {
 /** Most characters of a peer's words in a log line. */
 const SHOWN_CHARACTERS = 256
 
-/** Stands in the log for a peer's words under `hide-user-data-from-log`. */
+/** Replaces a peer's words in the log under `hide-user-data-from-log`. */
 const HIDDEN = '(hidden)'
 
 /**

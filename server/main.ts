@@ -17,7 +17,7 @@ Every directive of redis.conf works as --name value, as RESPCAST_CONF_NAME in th
 They are listed in docs/directives.md.
 `
 
-/** Runs what the command line asks for. @returns The exit code. */
+/** Runs the command line. @returns The exit code. */
 async function run(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args
   switch (first) {

@@ -45,7 +45,7 @@ export function byteString(bytes: Uint8Array): string {
   let text = ''
   // In pieces that fit on the call stack. The `latin1` of TextDecoder is windows-1252.
   for (let from = 0; from < bytes.length; from += 8192) {
-    // `apply` takes whatever has a length, unlike its type; spreading would be five times slower.
+    // `apply` takes any value with a length, unlike its type; spreading would be five times slower.
     const units = bytes.subarray(from, from + 8192) as unknown as number[]
     text += String.fromCharCode.apply(null, units)
   }

@@ -1,7 +1,7 @@
 import { utf8Length } from './bytes.ts'
 
 /**
- * What a client does after a close.
+ * Reaction of a client to a close.
  *
  * - `reconnect`: with the token it has, after the hint and a jittered wait.
  * - `new-token`: asks for a fresh token first; without a way to get one it stops.
@@ -16,13 +16,13 @@ interface CloseCode {
   /** The first part of the close reason. */
   readonly name: string
   readonly action: CloseAction
-  /** Everything the server had for this client was sent before the close: a gap starts only here. */
+  /** All messages for this client were sent before the close, so no earlier message is missing. */
   readonly complete: boolean
 }
 
 /**
- * The close policy of browsers. One code may have several names; the name then decides. What the server closes with which
- * name stands in server/client/close.ts.
+ * The close policy of browsers. One code may have several names; the name then decides. server/client/close.ts
+ * says when the server uses which name.
  */
 export const CLOSE_CODES = [
   /** The client sent something that is not RESP. */
@@ -33,7 +33,7 @@ export const CLOSE_CODES = [
   { code: 4403, name: 'permissions-changed', action: 'reconnect', complete: false },
   /** The token, or all tokens of its subject, group, role, key or issuer, were revoked. */
   { code: 4403, name: 'revoked', action: 'new-token', complete: false },
-  /** This user may not connect here, whatever the token. */
+  /** This user may not connect here, with any token. */
   { code: 4403, name: 'forbidden', action: 'stop', complete: false },
   /** The client did not log in within auth-timeout. */
   { code: 4408, name: 'auth-timeout', action: 'reconnect', complete: true },

@@ -151,8 +151,8 @@ export class Glob {
   }
 
   /**
-   * Reports whether some string may match both globs, case-sensitive ones. Conservative: true wherever there is such a string,
-   * and now and then where there is none (a class of several bytes counts as any byte; very long patterns are compared by
+   * Reports whether some string may match both globs, case-sensitive ones. Conservative: true if there is such a string,
+   * and sometimes if there is none (a class of several bytes counts as any byte; very long patterns are compared by
    * their literal ends).
    */
   mayOverlap(other: Glob): boolean {

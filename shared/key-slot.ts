@@ -11,8 +11,8 @@ const CRC_OF_BYTE = Uint16Array.from({ length: 256 }, (_, byte) => {
 /**
  * The hash slot of a shard channel.
  *
- * Only what stands between the first `{` and the next `}` is hashed, if that is not empty: names with the same tag
- * share a slot.
+ * If there is text between the first `{` and the next `}`, only that tag is hashed: names with the same tag share a
+ * slot.
  *
  * @param name Byte string.
  * @returns 0 to 16,383.

@@ -43,7 +43,7 @@ export function quoteWord(word: string): string {
   return quoteText(word)
 }
 
-/** A byte string in double quotes, everything but printable ASCII escaped, as Redis shows it. */
+/** A byte string in double quotes with all but printable ASCII escaped, as Redis shows it. */
 export function quoteText(text: string): string {
   const escaped = text.replace(/[\\"]|[^ -~]/g, (char) => {
     if (char === '\\' || char === '"') return `\\${char}`

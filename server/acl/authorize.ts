@@ -18,7 +18,7 @@ interface TokenIdentity {
 export interface Identity {
   /** The user, stored or compiled from a token. */
   readonly user: User
-  /** Users that bound what `user` grants: a command passes only if each of them allows it too. */
+  /** Users that bound the permissions of `user`: a command passes only if each of them allows it too. */
   readonly ceilings: readonly User[]
   /** Present for a token session. */
   readonly token: TokenIdentity | undefined
@@ -40,7 +40,7 @@ export type Denial = {
   | { readonly by: 'ceiling'; readonly ceiling: User }
 )
 
-/** Commands that every user may run, whatever its rules: Redis' flag `no_auth`. */
+/** Commands that every user may run regardless of its rules: Redis' flag `no_auth`. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set(['auth', 'hello', 'quit', 'reset'])
 
 /**
@@ -114,7 +114,7 @@ export function channelsOf({ channels }: CatalogEntry, request: Request): string
   return names
 }
 
-/** Reports whether a selector allows a command, whatever its keys and channels. */
+/** Reports whether a selector allows a command, regardless of its keys and channels. */
 export function allowsCommand(selector: Selector, entry: CatalogEntry, request: Request): boolean {
   if (((selector.allowed[entry.id >>> 5] as number) >>> (entry.id & 31)) & 1) return true
   if (ALWAYS_ALLOWED.has(entry.name)) return true
@@ -147,7 +147,7 @@ export function allowsChannel(
   return false
 }
 
-/** Reports whether a selector allows the command whatever its arguments are: most backends' users, and `default`. */
+/** Reports whether a selector allows a command with any arguments, as those of most backends' users and of `default` do. */
 function isUnrestricted(selector: Selector, entry: CatalogEntry): boolean {
   return (
     selector.allCommands &&

@@ -1,7 +1,7 @@
 import type { Category } from './categories.ts'
 import { KNOWN_COMMANDS } from './known-commands.ts'
 
-/** The arguments of a command that are channels, and what it does with them. */
+/** The arguments of a command that are channels, and the use it makes of them. */
 export interface ChannelUse {
   /** `none`: the command needs no right to the channels it names (the unsubscribes). */
   readonly kind: 'subscribe' | 'pattern' | 'publish' | 'none'

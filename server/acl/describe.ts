@@ -50,7 +50,7 @@ export function describeChannels(selector: Selector): string {
 }
 
 function describeKey({ pattern, read, write }: KeyRule): string {
-  // As `~*` it would be read back as all keys, after which no further pattern is accepted.
+  // `~*` would be read back as all keys, after which no further pattern is accepted.
   if (read && write) return pattern === '*' ? '%RW~*' : `~${pattern}`
   return read ? `%R~${pattern}` : `%W~${pattern}`
 }

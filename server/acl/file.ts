@@ -41,7 +41,7 @@ export class AclFile {
     this.#log = log
   }
 
-  /** ACL SAVE. The file that is there is replaced as a whole or not at all. */
+  /** ACL SAVE: replaces the file as a whole or not at all. */
   save(): string | undefined {
     const path = this.#path
     if (path === '') return NOT_CONFIGURED
@@ -88,7 +88,7 @@ const NOTHING_CHANGED =
  *
  * @param text The file's bytes as a byte string.
  * @param fileName As errors name it.
- * @returns All users in the order of the file, or, if any line is wrong, one line with everything that is wrong.
+ * @returns All users in the order of the file, or, if any line is wrong, one line that lists all errors.
  */
 export function parseAclFile(
   catalog: CommandCatalog,
@@ -133,7 +133,7 @@ interface UserLine {
 /**
  * Makes the users of a configuration's `user` lines. `default` starts from `reset`, others from nothing.
  *
- * @returns The users, and a notice for each that is off; or what is wrong with the first bad line.
+ * @returns The users, and a notice for each that is off; or the error of the first bad line.
  */
 export function usersOfConfig(
   catalog: CommandCatalog,
@@ -167,7 +167,7 @@ export function usersOfConfig(
     }
     const user = draft.finish()
     users.set(name, user)
-    // A role is off by nature: nobody logs in as it.
+    // A role is always off: no client logs in as it.
     if (!user.enabled && !isRoleName(name)) {
       notices.push(
         `The user '${name}' is disabled (there is no 'on' modifier in the user description). ` +
@@ -180,7 +180,7 @@ export function usersOfConfig(
 
 /**
  * Applies the rules of one line of the file and goes on after errors: names of unknown commands are reported one by
- * one; of other errors only the first is, and without the rule, which may be a password.
+ * one. Of other errors only the first is reported, without the rule, which may be a password.
  */
 function applyLine(draft: UserDraft, rules: readonly string[], place: string): string {
   const joined = joinSelectors(rules)

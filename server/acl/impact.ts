@@ -2,8 +2,8 @@ import type { ChannelRule, User } from './user.ts'
 
 /**
  * Reports whether a change of a user (ACL SETUSER, ACL LOAD) takes a channel rule away, so that the user's clients have
- * to be looked at. It does not if some selector of the new user has all channels, or if every channel rule of the old
- * user is still there as text: Redis then pardons every client, whatever it holds.
+ * to be checked. It does not if some selector of the new user has all channels, or if every channel rule of the old
+ * user is still there as text: Redis then pardons every client, regardless of its subscriptions.
  */
 export function mayLoseSubscriptions(before: User, after: User): boolean {
   if (hasAllChannels(after)) return false

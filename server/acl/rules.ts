@@ -292,7 +292,7 @@ class SelectorDraft {
   #channels: ChannelRule[] = []
 
   /**
-   * @param base The selector to start from; without one, a new selector that allows what `acl-pubsub-default` says.
+   * @param base The selector to start from; without one, a new selector with the channels of `acl-pubsub-default`.
    * @param isRole The user's channel patterns hold placeholders.
    */
   constructor(catalog: CommandCatalog, options: RuleOptions, isRole: boolean, base?: Selector) {
@@ -519,7 +519,7 @@ class CommandRules {
     for (const subcommand of entry.subcommands) this.#set(subcommand, allow)
   }
 
-  /** Appends a rule and drops those that it makes void: its like, and rules for its subcommands. */
+  /** Appends a rule and drops those that it makes void: the same rule, and rules for its subcommands. */
   #remember(name: string, allow: boolean): void {
     this.rules = this.rules.filter((rule) => {
       const other = rule.slice(1)

@@ -20,7 +20,7 @@ export interface KeyRule {
  * command, all its keys and all its channels. Never changed once built.
  */
 export interface Selector {
-  /** `+@all` was given and not withdrawn: commands yet unknown are allowed as well. */
+  /** `+@all` was given and not withdrawn: commands not known yet are allowed as well. */
   readonly allCommands: boolean
   /** Rules after the leading `+@all` or `-@all`, lower-case, in the order given. */
   readonly commandRules: readonly string[]
@@ -66,7 +66,7 @@ export function isValidUserName(name: string): boolean {
   return !hasSpaceOrNul(name)
 }
 
-/** Reports whether users of this name are roles, which tokens name and nobody logs in as. */
+/** Reports whether users of this name are roles, which tokens name and no client logs in as. */
 export function isRoleName(name: string): boolean {
   return name.startsWith('role:')
 }

@@ -31,7 +31,7 @@ type SetUserResult =
 /**
  * The stored users: named users, roles and ceilings. `default` is always among them.
  *
- * A user is never changed but replaced, so whoever keeps one asks for it again or listens to
+ * A user is never changed but replaced, so code that keeps one asks for it again or listens to
  * {@link UserTable.onChange}.
  */
 export class UserTable {
@@ -68,7 +68,7 @@ export class UserTable {
     return this.#users.get('default') as User
   }
 
-  /** Reports whether the user of new connections is on and needs no password: who connects is logged in. */
+  /** Reports whether the user of new connections is on and needs no password, so that TCP clients are logged in as they connect. */
   get defaultIsOpen(): boolean {
     const user = this.default
     return user.enabled && user.noPassword
@@ -89,7 +89,7 @@ export class UserTable {
   }
 
   /**
-   * ACL SETUSER: applies all rules to a user, made first if there is none; at an error it changes nothing.
+   * ACL SETUSER: applies all rules to a user, creating it if it does not exist. After an error nothing has changed.
    *
    * A new user of a token (`jwt:…`, `jwt@…`) starts without any restriction: it is a ceiling.
    */
@@ -127,8 +127,8 @@ export class UserTable {
   }
 
   /**
-   * ACL LOAD: replaces all users. Without a `default` among the new ones, the built-in one is kept. A user that stays as
-   * it was keeps its object.
+   * ACL LOAD: replaces all users. Without a `default` among the new ones, the built-in one is kept. An unchanged user
+   * keeps its object.
    *
    * @returns One change for each name that existed or exists now, in byte-wise order.
    */

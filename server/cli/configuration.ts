@@ -25,8 +25,9 @@ export function readConfig(argv: readonly string[]): {
 }
 
 /**
- * Reads the configuration again (SIGHUP): its file, and the environment and the command line as they were at start. What is live is
- * put in force, all of it or nothing; what is read at start only is named in the log. Key files and certificates are read again.
+ * Reads the configuration again (SIGHUP): its file, and the environment and the command line as they were at start. Live directives are
+ * put in force, all of them or none; those that are read at start only are named in the log. Key files and certificates are
+ * read again.
  */
 export function reloadConfiguration(config: Config, log: Logger, input: LoadInput): void {
   if (config.file === undefined) {

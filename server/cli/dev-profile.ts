@@ -9,12 +9,12 @@ const DEV_DIR = '.respcast'
 /** Claims of tokens of the development profile. */
 export const DEV_ISSUER = { iss: 'respcast-dev', aud: 'respcast', claim: 'respcast' } as const
 
-/** The role that the first token has: everything there is to subscribe to, and to publish. */
+/** The role of the first token: all channels, to subscribe and to publish. */
 export const DEV_ROLE = 'demo'
 
 const KEY_FILE = 'dev-key'
 
-/** The development profile: what holds when nobody configured anything. */
+/** The development profile, which holds when nothing is configured. */
 export interface DevProfile {
   /** Directives, as on the command line. */
   readonly argv: readonly string[]

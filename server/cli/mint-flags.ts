@@ -1,6 +1,6 @@
 import type { TokenRequest } from '../token/mint.ts'
 
-/** Defaults of what the command line of `respcast token mint` leaves out. */
+/** Defaults for absent flags of `respcast token mint`. */
 type MintDefaults = Pick<TokenRequest, 'iss' | 'aud' | 'claim'>
 
 type ListName = 'roles' | 'channels' | 'subscribe' | 'publish' | 'deny'
@@ -32,7 +32,7 @@ export const MINT_FLAGS: readonly (readonly [flag: string, text: string])[] = [
 /**
  * Reads the flags of `respcast token mint`, each followed by its value.
  *
- * @returns The request, or a sentence that says what is wrong.
+ * @returns The request, or the error as a sentence.
  */
 export function readMintFlags(
   args: readonly string[],

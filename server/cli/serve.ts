@@ -40,10 +40,10 @@ export async function serve(argv: readonly string[]): Promise<void> {
 }
 
 /**
- * Reads and checks the configuration and the files that it names, and starts nothing: `respcast --check`. Nothing is written and
- * nothing fetched.
+ * Reads and checks the configuration and the files that it names, and starts nothing: `respcast --check`. It writes and fetches
+ * nothing.
  *
- * @throws RespcastError What keeps a server from starting with it, but for what the network says.
+ * @throws RespcastError The fault that keeps a server from starting with it; the network is not checked.
  */
 export async function checkConfiguration(argv: readonly string[]): Promise<void> {
   const fetchNothing = (): Promise<never> => Promise.reject(new Error('nothing is fetched'))
@@ -53,7 +53,7 @@ export async function checkConfiguration(argv: readonly string[]): Promise<void>
 function onSignals(log: Logger, end: () => void, reload: () => void): void {
   let ending = false
   const onSignal = (signal: NodeJS.Signals): void => {
-    // Whoever asks twice does not want to wait.
+    // A second signal means that the operator does not want to wait.
     if (ending) process.exit(1)
     ending = true
     log.info({ signal }, 'stopping')

@@ -59,7 +59,7 @@ async function verify(token: string, argv: readonly string[]): Promise<number> {
   const result = await withOfflineCore(argv, async (core) => {
     const inspected = await core.inspectToken(token)
     if (!inspected.accepted) return inspected
-    // What stands outside the token may refuse it too.
+    // Circumstances outside the token may refuse it too.
     const { allowed, revocation, ceiling } = await core.explainer.explainToken(token)
     if (allowed) return inspected
     const reply = revocation === undefined ? 'WRONGPASS invalid token' : 'WRONGPASS token revoked'
@@ -89,7 +89,7 @@ function explain(token: string, args: readonly string[]): Promise<number> {
 /**
  * Reads a command line that is to be explained.
  *
- * @returns What to ask, or a sentence that says what is wrong.
+ * @returns The command, or the error as a sentence.
  */
 export function questionOf(core: Core, words: readonly string[]): Question | string {
   const request = ArgumentList.of(...words.map(toByteString))

@@ -38,8 +38,8 @@ export interface ClientHost {
 }
 
 /**
- * The options of CLIENT TRACKING. They are kept and shown, and have no effect, since there are no keys whose changes a
- * client could be told of. Replaced as a whole by each CLIENT TRACKING ON.
+ * The options of CLIENT TRACKING. They are kept and shown, and have no effect, since there are no keys whose
+ * changes could be reported. Replaced as a whole by each CLIENT TRACKING ON.
  */
 export interface Tracking {
   readonly broadcast: boolean
@@ -61,7 +61,7 @@ type ReplyMode = 'on' | 'off' | 'skip-next' | 'skip-this'
 /**
  * One connection's state, the same for TCP and WebSocket: its identity, its subscriptions, its output.
  *
- * Once `closed` is set nothing more is executed for it and nothing reaches it, whatever its socket still does.
+ * Once `closed` is set nothing more is executed for it and nothing reaches it, even while its socket is still open.
  */
 export class Client implements Subscriber {
   readonly origin: ClientOrigin
@@ -162,7 +162,7 @@ export class Client implements Subscriber {
    *
    * A client that ends itself by its own command still gets that command's reply, and those before it.
    *
-   * @param lastPush A frame that a WebSocket is still sent, whatever else is dropped.
+   * @param lastPush A frame that a WebSocket is still sent even if all else is dropped.
    */
   close(cause: CloseCause, lastPush?: Buffer): void {
     if (this.#cause) return

@@ -3,13 +3,13 @@ import type { Clock } from '../clock.ts'
 import type { Client, ClientHost } from './client.ts'
 import { CLOSES, type CloseCause } from './close.ts'
 
-/** Longest time that a closed client's socket may take to send what is left and to shake hands, in ms. */
+/** Longest time that a closed client's socket may take to send its remaining output and to shake hands, in ms. */
 const LINGER_MS = 2_000
 
 /** Told that a client is closed, before its socket is. */
 type ClosedListener = (client: Client, cause: CloseCause) => void
 
-/** All clients there are, in the order in which they connected, and by the name of their user. */
+/** All clients, in the order in which they connected, and by the name of their user. */
 export class ClientTable implements ClientHost {
   readonly #clock: Clock
   readonly #byId = new Map<number, Client>()
@@ -52,16 +52,16 @@ export class ClientTable implements ClientHost {
     return this.#byUser.get(name) ?? NOBODY
   }
 
-  /** Names of the users that somebody is connected as. */
+  /** Names of the users of connected clients. */
   userNames(): IterableIterator<string> {
     return this.#byUser.keys()
   }
 
-  /** Makes a client somebody else. */
+  /** Gives a client another identity. */
   setIdentity(client: Client, identity: Identity): void {
     if (client.closed) return
     if (client.identity.user.name === identity.user.name) {
-      // Its place in the index stays, so that whoever goes through a user's clients may do this to each.
+      // Its place in the index stays, so that a loop over a user's clients may do this to each.
       client.identity = identity
       return
     }

@@ -8,7 +8,7 @@ export interface CloseCause extends OutputEnd {
   readonly name: string
 }
 
-/** A close with a code of shared/close-codes.ts, which says what a browser does next. */
+/** A close with a code of shared/close-codes.ts, which decides the reaction of browsers. */
 export interface CodedCause extends CloseCause {
   readonly name: CloseName
   readonly close: WebSocketClose
@@ -21,9 +21,9 @@ export interface CodedCause extends CloseCause {
  * {@link closeWith}.
  */
 export const CLOSES = {
-  /** QUIT, or the end of what an administrator's one command asked for. */
+  /** QUIT, or the end of an administrator's single command. */
   quit: plain('quit', 'flush'),
-  /** The peer ended the connection; there is nobody left to tell. */
+  /** The peer ended the connection and receives nothing more. */
   peerClosed: plain('peer-closed', 'drop'),
   /** The peer sends nothing more, but still reads. */
   peerEnded: plain('peer-closed', 'flush'),

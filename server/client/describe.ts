@@ -9,9 +9,8 @@ const CONNECTION_BYTES = 4_096
 const SUBSCRIPTION_BYTES = 128
 
 /**
- * Estimate of the memory that one client holds, in bytes: CLIENT LIST's `tot-mem`, and what `maxmemory-clients` adds
- * up. Its output, its unfinished input, its transaction and its subscriptions. Constant time: names of channels are
- * not measured.
+ * Estimate of the memory of one client in bytes, for CLIENT LIST's `tot-mem` and `maxmemory-clients`: its output,
+ * unfinished input, transaction and subscriptions. Takes constant time: names of channels are not measured.
  */
 export function clientMemory(client: Client): number {
   const { subscriptions, transaction } = client
@@ -116,7 +115,7 @@ function clientFlags(client: Client): string {
   return flags || 'N'
 }
 
-/** Blanks, controls and backslashes as `\xNN`, so that a value never ends its field. */
+/** Escapes spaces, controls and backslashes as `\xNN`, so that a value never ends its field. */
 function escapeField(value: string): string {
   return value.replace(/[\u0000-\u0020\u007f\\]/g, hexEscape)
 }

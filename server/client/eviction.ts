@@ -17,17 +17,17 @@ interface Account {
 }
 
 /**
- * Memory that clients hold together, and the biggest of them (`maxmemory-clients`).
+ * Ledger of the memory of all clients, which finds the biggest (`maxmemory-clients`).
  *
- * A client is looked at when something was sent to it, and all of them now and then; a look costs the same however
- * many there are. Clients are kept by powers of two, so that the biggest is found without sorting.
+ * A client is measured after each write to it, and all of them periodically. A measurement takes constant time. Clients
+ * are grouped by powers of two, so that the biggest is found without sorting.
  */
 export class MemoryLedger {
   readonly #accounts = new Map<Client, Account>()
   readonly #classes: Set<Client>[] = Array.from({ length: CLASSES }, () => new Set())
   #total = 0
 
-  /** Bytes of all clients as of the last look at each. */
+  /** Bytes of all clients as last measured. */
   get total(): number {
     return this.#total
   }
@@ -82,16 +82,16 @@ function classOf(bytes: number): number {
   return Math.min(CLASSES - 1, Math.ceil(Math.log2(bytes / SMALLEST_CLASS_BYTES)))
 }
 
-/** Time between two measurements of all clients, in ms: unfinished input grows without anything being sent. */
+/** Time between two measurements of all clients, in ms: unfinished input grows without any write. */
 const LOOK_MS = 1_000
 
 type EvictingServer = Pick<Services, 'clients' | 'clock' | 'config' | 'counters' | 'log'>
 
 /**
- * Closes the biggest clients while all of them together hold as much memory as `maxmemory-clients` allows, or more.
- * CLIENT NO-EVICT counts, and is spared.
+ * Closes the biggest clients while all of them together hold at least `maxmemory-clients`. Clients with NO-EVICT count,
+ * but are not closed.
  *
- * Each client is measured after it was written to, and all of them once a second: nobody is visited per message.
+ * Each client is measured after a write to it, and all of them once a second: no message costs a visit of each client.
  */
 export class ClientEviction {
   readonly #server: EvictingServer

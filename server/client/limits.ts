@@ -17,7 +17,7 @@ export interface ClientLimits {
   readonly maxMessageBytes: number
 }
 
-/** Limits on what a connection asks for. */
+/** Limits on the requests of a connection. */
 interface ConnectionLimits {
   /** `client-query-buffer-limit`. */
   readonly queryBufferBytes: number
@@ -28,7 +28,7 @@ interface ConnectionLimits {
 
 /** Limits of connections and clients by transport: one object for each, which changes with the settings. */
 export interface TransportLimits {
-  /** Limits that hold whatever the transport is. */
+  /** Limits that hold for every transport. */
   readonly connections: ConnectionLimits
   readonly tcpRequests: RequestLimits
   readonly webSocketRequests: RequestLimits

@@ -24,7 +24,7 @@ interface LoginRefusal {
   readonly reply: string
   /** Closes a WebSocket that is not logged in, after the reply. */
   readonly cause: CodedCause | undefined
-  /** It is a failed login for ACL LOG; the others only came at the wrong time. */
+  /** Counts as a failed login for ACL LOG; the other refusals are only a matter of timing. */
   readonly isLogged: boolean
 }
 
@@ -73,7 +73,7 @@ type LoginVerdict = { readonly epoch: number } & (
   | { readonly refusal: LoginRefusal }
 )
 
-/** End of a login by token: the error line, or the pushes for what the client lost by it, which precede the reply. */
+/** End of a login by token: the error line, or the pushes for the subscriptions that the client lost, which precede the reply. */
 type LoginOutcome = { readonly error: string } | { readonly pushes: readonly Buffer[] }
 
 /** The parts of the server that logins concern. */
@@ -177,7 +177,7 @@ export class Login {
   ): string | undefined {
     const { clients, tokens, users } = this.#parts
     const user = users.get(name)
-    // Compared in any case, so that the time taken tells nothing about which users there are.
+    // Always compared, so that timing does not reveal which users exist.
     const matches = passwordLogsIn(user, password)
     if (!user || !matches || !this.#mayUsePassword(client, name, user.noPassword)) {
       return this.#refuse(client, REFUSALS.password, name, object, context)
@@ -219,8 +219,8 @@ export class Login {
   }
 
   /**
-   * Puts the outcome of a verification in force, in the turn in which the reply is written: what was revoked since then
-   * is refused too.
+   * Puts the outcome of a verification in force, in the turn in which the reply is written. A token that was revoked
+   * meanwhile is refused too.
    *
    * @param object The command as typed, or `upgrade`, for ACL LOG.
    */

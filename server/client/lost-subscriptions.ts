@@ -55,8 +55,8 @@ export function ruleOfSession(
 }
 
 /**
- * Redis' rule for password users: the user who made a subscription must still cover it, also when the client has logged
- * in as another since. Subscriptions of other owners are kept.
+ * Redis' rule for password users: the user who made a subscription must still cover it, even if the client has
+ * logged in as another since. Subscriptions of other owners are kept.
  *
  * @param after The changed user; undefined if it was deleted.
  */
@@ -69,8 +69,8 @@ function ruleOfOwner(user: string, after: User | undefined): SubscriptionRule {
 }
 
 /**
- * Brings a change of stored users to the clients that are logged in as them by password (ACL SETUSER, DELUSER, LOAD).
- * The new rules judge their next command, and close those that hold a subscription which the rules do not cover.
+ * Applies changes of stored users to the clients that are logged in as them by password (ACL SETUSER, DELUSER, LOAD).
+ * The new rules decide about their next command; clients with a subscription that the rules do not cover are closed.
  */
 export function applyUserChanges(clients: ClientTable, changes: readonly UserChange[]): void {
   for (const { name, before, after } of changes) {

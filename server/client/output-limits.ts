@@ -11,7 +11,7 @@ const UNAUTHENTICATED_BYTES = 4_096
 /** The first bytes of a TCP client's output never count, as in Redis, where they lie in a buffer of their own. */
 const UNCOUNTED_BYTES = 16_384
 
-/** Time between two looks at clients that nothing is sent to, in ms. */
+/** Interval of the checks of clients that nothing is sent to, in ms. */
 const LOOK_MS = 1_000
 
 /**
@@ -26,7 +26,7 @@ export class OutputLimiter {
     return this.#overSoftSinceMs !== undefined
   }
 
-  /** Forgets the soft clock: nothing waits any more. */
+  /** Resets the soft clock: nothing waits any more. */
   reset(): void {
     this.#overSoftSinceMs = undefined
   }
@@ -50,7 +50,7 @@ export class OutputLimiter {
 
 type GuardedServer = Pick<Services, 'clients' | 'clock' | 'config' | 'counters' | 'log'>
 
-/** Closes clients that do not read what they are sent, or that are silent for longer than `timeout`. */
+/** Closes clients that do not read their output, or that are silent for longer than `timeout`. */
 export class OutputGuard {
   readonly #server: GuardedServer
   #timer: Timer | undefined
@@ -59,7 +59,7 @@ export class OutputGuard {
     this.#server = server
   }
 
-  /** Starts looking at clients that nothing is sent to. */
+  /** Starts the checks of clients that nothing is sent to. */
   start(): void {
     this.#timer = this.#server.clock.every(LOOK_MS, () => this.#look())
   }
@@ -68,25 +68,25 @@ export class OutputGuard {
     this.#timer?.cancel()
   }
 
-  /** Judges a TCP client right before it is written: Redis' classes count all that waits then. */
+  /** Judges a TCP client right before a write: Redis' classes count all that waits then. */
   beforeWrite(client: Client, nowMs: number): void {
     if (client.closed || client.isWebSocket) return
     const held = client.output.heldBytes - UNCOUNTED_BYTES
     if (held > 0 || client.limiter.isCounting) this.#judge(client, held, nowMs)
   }
 
-  /** Judges a WebSocket, and whoever has not logged in, by the bytes that its socket has not taken. */
+  /** Judges a WebSocket, and any client that has not logged in, by the bytes that its socket has not taken. */
   afterWrite(client: Client, nowMs: number): void {
     if (client.closed) return
     if (!client.output.isBlocked) {
-      // Nobody looks at it again before it is sent something: its soft clock must not run on until then.
+      // It is not judged again before the next write: its soft clock must not run on until then.
       if (client.limiter.isCounting) client.limiter.reset()
       return
     }
     if (!client.authenticated && client.output.heldBytes > UNAUTHENTICATED_BYTES) {
       this.#close(client, 'unauthenticated')
     } else if (client.isWebSocket) {
-      // What was handed over as one write is one message at most beyond the cap: it does not count alone.
+      // One write exceeds the cap by one message at most, so it does not count alone.
       this.#judge(client, client.output.itemCount === 0 ? 0 : client.output.heldBytes, nowMs)
     }
   }

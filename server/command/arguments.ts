@@ -9,7 +9,7 @@ export function isPrintableName(name: string): boolean {
 }
 
 /**
- * Parses an integer as Redis does: decimal, an optional `-`, no `+`, no leading zeros, no blanks.
+ * Parses an integer as Redis does: decimal, an optional `-`, no `+`, no leading zeros, no spaces.
  *
  * @returns Undefined for anything else, and for an integer that is not safe.
  */

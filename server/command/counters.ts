@@ -4,7 +4,7 @@ export const REJECTIONS = ['maxclients', 'address', 'shutdown', 'protected-mode'
 /** One of {@link REJECTIONS}. */
 export type Rejection = (typeof REJECTIONS)[number]
 
-/** Counters for INFO and the metrics: plain integers, read when somebody asks. */
+/** Counters for INFO and the metrics: plain integers, read on demand. */
 export class Counters {
   connectionsReceived = 0
   commandsProcessed = 0
@@ -55,7 +55,7 @@ export class Counters {
     }
   }
 
-  /** Rejected connections, for whatever reason. */
+  /** Rejected connections, for any reason. */
   get connectionsRejected(): number {
     let all = 0
     for (const count of this.rejections.values()) all += count

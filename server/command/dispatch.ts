@@ -37,7 +37,7 @@ class SharedContext implements CommandContext {
 
 /**
  * Takes requests to their commands. The checks are in the order of Redis, but for the login, which comes first as in Valkey
- * 9.1: without one, nobody learns which commands there are.
+ * 9.1: without one, a client does not learn which commands exist.
  */
 export class Dispatcher {
   readonly #services: Services

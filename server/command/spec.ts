@@ -85,7 +85,7 @@ export interface CommandData {
   readonly help?: readonly string[]
   /** In the order of Redis 8.0. */
   readonly tips?: readonly CommandTip[]
-  /** Arguments that are channels: what the ACL checks. */
+  /** Arguments that are channels, which the ACL checks. */
   readonly channels?: ChannelUse
   readonly keys?: KeyUse
   /** Shard channels, which a cluster routes like keys. */

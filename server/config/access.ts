@@ -6,12 +6,12 @@ import type { Setting, SettingMap, Settings } from './settings.ts'
 import { holdsSecret } from './tables/tokens.ts'
 import { parseValue, type Lines, type Parsed, type Refusal } from './values.ts'
 
-/** Stands in the place of a secret. */
+/** Replaces a secret. */
 const REDACTED = '(redacted)'
 
 /**
- * The answer to CONFIG GET: each name once, however many patterns it matches. Names are answered as they were typed,
- * those that a pattern found in lower case, aliases among them.
+ * The answer to CONFIG GET: each name once, even if several patterns match it. Names are answered as they were
+ * typed, those that a pattern found in lower case, aliases included.
  *
  * @param patterns Byte strings.
  * @see Redis CONFIG GET
@@ -69,7 +69,7 @@ export interface Change {
 /**
  * Reads the pairs of CONFIG SET without changing anything. As in Redis all names are looked at before any value.
  *
- * @returns The changes, or the error's text behind `ERR `.
+ * @returns The changes, or the error's text after `ERR `.
  * @see Redis CONFIG SET
  */
 export function readPairs(
@@ -101,7 +101,7 @@ export function readPairs(
   return changes
 }
 
-/** The text behind `ERR ` of a CONFIG SET that fails. */
+/** The text after `ERR ` of a CONFIG SET that fails. */
 export function setError(typed: string, reason: string): string {
   return `CONFIG SET failed (possibly related to argument '${typed}') - ${reason}`
 }
@@ -123,8 +123,8 @@ function readValue(directive: Directive, value: string, current: Setting): Parse
 }
 
 /**
- * A directive of several lines is set as a whole, its lines separated by line feeds. What CONFIG GET answers may be
- * set again: `(redacted)` stands for the secret that is there.
+ * A directive of several lines is set as a whole, its lines separated by line feeds. The answer of CONFIG GET may be
+ * set again: `(redacted)` keeps the present secret.
  */
 function readLines(directive: Directive, value: string, current: Lines): Parsed | Refusal {
   let parsed: Parsed = { value: [], text: '' }

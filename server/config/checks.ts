@@ -1,6 +1,6 @@
 /**
- * Rules of single directives, in Redis' words. Each is given the words behind the directive and answers
- * what is wrong with them.
+ * Rules of single directives, in Redis' words. Each takes the words after the directive and returns
+ * the error, if any.
  */
 type Check = (words: readonly string[]) => string | undefined
 

@@ -51,7 +51,7 @@ type Tables = typeof LISTENERS &
 /** Any directive's name. */
 export type DirectiveName = keyof Tables
 
-/** Names of the directives of a type, so that reading one as another is a compile-time error. */
+/** Names of the directives of a type, so that reading a value as another type is a compile-time error. */
 export type NameOf<T extends DirectiveType> = {
   [N in DirectiveName]: Tables[N]['type'] extends T ? N : never
 }[DirectiveName]
@@ -99,7 +99,7 @@ export function directiveNames(): IterableIterator<[string, Directive]> {
   return BY_NAME.entries()
 }
 
-/** Reports whether Redis or Valkey take the name although it means nothing to this server: a module's, or long gone. */
+/** Reports whether Redis or Valkey accept the name though it means nothing to this server: a module's, or one long gone. */
 export function isForeignName(name: string): boolean {
   const lower = name.toLowerCase()
   return FORGOTTEN.has(lower) || OF_A_MODULE.test(lower)

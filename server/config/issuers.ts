@@ -61,8 +61,8 @@ export const ISSUER_DIRECTIVES: readonly DirectiveName[] = [
 
 /**
  * Puts the issuers together: the default one, where any `jwt-*` directive of it was set, then the named ones in the
- * order of their first lines. The last line of a property counts, but `group-role` lines add up. Whether they make sense
- * is for others to say.
+ * order of their first lines. The last line of a property counts, but `group-role` lines add up. The issuers are not
+ * checked for consistency here.
  */
 export function issuersOf(settings: Settings): IssuerSettings[] {
   const named = new Map<string, Map<string, Value>>()

@@ -28,19 +28,19 @@ export interface LoadedConfig {
   readonly cwd: string
   /** Absolute path of the configuration file; undefined without one and for standard input. */
   readonly file: string | undefined
-  /** Anything was said by anybody: false is the development profile's sign. */
+  /** A configuration file was named, or a directive was set; otherwise the development profile is used. */
   readonly isConfigured: boolean
-  /** Names somebody set that this server does nothing with, as written, each once. */
+  /** Names that were set and have no effect on this server, as written, each once. */
   readonly withoutEffect: readonly string[]
 }
 
 /**
- * Reads the configuration: defaults, the file, the environment, the command line; what comes later wins.
+ * Reads the configuration: defaults, the file, the environment, the command line; later sources win.
  *
  * Additive directives: `user`, `issuer`, `rename-command` lines add up over all sources; the classes of
  * `client-output-buffer-limit` are replaced one by one; `save` lines add up within one source.
  *
- * @throws {ConfigError} With one line for people, at the first thing that is wrong.
+ * @throws {ConfigError} With one line for people, at the first error.
  */
 export function loadConfig(input: LoadInput): LoadedConfig {
   const { file, statements: ofCommandLine } = splitArguments(input.argv)
@@ -134,7 +134,7 @@ function readEnvironment(env: LoadInput['env']): Statement[] {
     const directive = findDirective(name)
     const text = toBytes(env[variable] ?? '')
     const where = `environment ${variable}`
-    // One value may hold anything; only where several words are meant does quoting decide.
+    // A single value may hold anything; quoting matters only for directives of several words.
     const values =
       directive && isOneWord(directive)
         ? [[text]]
@@ -213,7 +213,7 @@ function toBytes(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }
 
-/** The error of a statement whose value is refused. What may hold a secret is not repeated. */
+/** The error of a statement whose value is refused. Text that may hold a secret is not repeated. */
 function valueError(statement: Statement, spec: Spec, reason: string): ConfigError {
   const shown = spec.sensitive ? `${statement.name} ...` : statement.text
   const text = reason.endsWith('.') ? reason.slice(0, -1) : reason

@@ -5,7 +5,7 @@ import { splitWords } from '../../shared/words.ts'
 import { RespcastError } from '../errors.ts'
 
 /**
- * A configuration that cannot be used; `message` is one line: where, the statement, what is wrong, the remedy.
+ * A configuration that cannot be used; `message` is one line: place, statement, error, remedy.
  *
  * `redis.conf:12: port abc: argument couldn't be parsed into an integer. Give a whole number from 0 to 65535.`
  */
@@ -30,10 +30,10 @@ export class ConfigError extends RespcastError {
   }
 }
 
-/** Kinds of places a value may come from. */
+/** Kinds of sources of a value. */
 export type SourceKind = 'default' | 'file' | 'environment' | 'command-line' | 'config-set'
 
-/** One directive as somebody wrote it. Texts are byte strings. */
+/** One directive as written. Texts are byte strings. */
 export interface Statement {
   /** As written, in its own case. */
   readonly name: string
@@ -50,7 +50,7 @@ export interface Statement {
 const MAX_DEPTH = 16
 
 /**
- * Reads a file in redis.conf syntax, and what it includes in the place of each `include`.
+ * Reads a file in redis.conf syntax, each `include` replaced by the statements of its files.
  *
  * As in Redis a path of `include` is relative to `cwd`, not to the file, and a glob may match nothing.
  *
@@ -85,7 +85,7 @@ export function parseConfig(text: string, name: string): Statement[] {
     const where = `${name}:${index + 1}`
     const words = splitWords(line)
     if (!words) {
-      // The line may hold a secret: what comes before the quote tells enough.
+      // The line may hold a secret: the text before the quote is enough.
       const shown = line.split(/["' \t]/, 1)[0] as string
       throw new ConfigError(
         where,

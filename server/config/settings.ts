@@ -27,7 +27,7 @@ export type SettingMap = ReadonlyMap<string, Setting>
 
 const DEFAULT: Source = { kind: 'default', where: 'default' }
 
-/** The settings that hold where nobody says anything. */
+/** The default settings. */
 export function defaultSettings(): Map<string, Setting> {
   return new Map(DEFAULTS)
 }
@@ -60,14 +60,14 @@ function readDefault(directive: Directive): Setting {
 
 /**
  * A consistent set of values with a getter per type. Names are checked against the table by the compiler.
- * Texts are byte strings, as they came.
+ * Texts are byte strings, as given.
  *
  * Parts of the server are handed the settings and read a value each time they use it, so that CONFIG SET takes effect at
  * once. Paths that run for every message or argument use {@link cached}.
  */
 export class Settings {
   protected settings: SettingMap
-  /** Folder the server was started in: what a relative `dir` is relative to. */
+  /** Folder in which the server was started, which a relative `dir` starts from. */
   readonly cwd: string
   readonly #refresh: (() => void)[] = []
 

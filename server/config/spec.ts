@@ -14,8 +14,8 @@ export type DirectiveType =
   | 'lines'
 
 /**
- * When a value counts: `live` at once, also by CONFIG SET; `start` from the next start on;
- * `none` never, it is kept so that the configuration of a Redis or Valkey starts here.
+ * The time from which a value counts: `live` at once, also by CONFIG SET; `start` from the next start on; `none` never,
+ * it is kept so that this server starts with the configuration of a Redis or Valkey.
  */
 type Effect = 'live' | 'start' | 'none'
 
@@ -43,7 +43,7 @@ export interface Traits {
   readonly multi?: true
   /** Neither CONFIG GET nor CONFIG SET know it, as in Redis. */
   readonly fileOnly?: true
-  /** Setting the value it has is a change too: it names a file to be read again. */
+  /** Setting the present value is a change too: it names a file to be read again. */
   readonly volatile?: true
   /** Returns the reason why the words are refused, in Redis' text where Redis has one. */
   readonly check?: (words: readonly string[]) => string | undefined
@@ -199,7 +199,7 @@ export function list(fallback: string, text: string, traits?: Traits): Spec<'lis
   return spec('list', fallback, text, traits)
 }
 
-/** `<class> <hard> <soft> <soft seconds>`, one or more times; what is not named keeps its value. */
+/** `<class> <hard> <soft> <soft seconds>`, one or more times; other classes keep their value. */
 export function bufferLimits(
   fallback: string,
   text: string,
@@ -208,7 +208,7 @@ export function bufferLimits(
   return { ...spec('buffer-limits', fallback, text, traits), multi: true }
 }
 
-/** A directive each line of which says something of its own. */
+/** A directive whose lines add up. */
 export function lines(text: string, traits?: Traits): Spec<'lines'> {
   return { ...spec('lines', '', text, traits), multi: true }
 }

@@ -17,22 +17,22 @@ import {
 type Validator = (candidate: Settings) => string | undefined
 
 /**
- * Puts changed values into force; a text refuses, and everything is rolled back. Is called again with the old
- * values where it or a later one refuses, and what it answers then is not heard. It sets nothing itself.
+ * Puts changed values into force. A text refuses them, and everything is rolled back: it is called again with the old
+ * values if it or a later one refuses, and its answer is then ignored. It sets nothing itself.
  */
 type Applier = (
   settings: Settings,
   changed: ReadonlySet<DirectiveName>,
 ) => string | undefined | void
 
-/** Does what follows from a change that is final; it cannot refuse any more. */
+/** Called after a change that is final; it cannot refuse any more. */
 type Follower = (settings: Settings, changed: ReadonlySet<DirectiveName>) => void
 
 /** Outcome of {@link Config.reload}. */
 interface Reloaded {
   /** Directives that have another value now, or name a file that is to be read again. */
   readonly changed: readonly string[]
-  /** Directives that differ from what is in force and are read at start only. */
+  /** Changed directives that are read at start only. */
   readonly atNextStart: readonly string[]
 }
 
@@ -44,14 +44,14 @@ interface Watch<F> {
 /**
  * The configuration in force: values by type, and CONFIG GET, SET and REWRITE.
  *
- * Getters always answer the value in force, so whoever asks each time needs no applier.
+ * Getters always answer the value in force, so code that reads a value at each use needs no applier.
  */
 export class Config extends Settings {
   /** Absolute path of the configuration file, which CONFIG REWRITE writes. */
   readonly file: string | undefined
-  /** Somebody configured something. */
+  /** A configuration file was named, or a directive was set. */
   readonly isConfigured: boolean
-  /** Names set at start that this server does nothing with; for one line in the log. */
+  /** Names set at start that have no effect on this server; for one line in the log. */
   readonly withoutEffect: readonly string[]
   readonly #validators: Watch<Validator>[] = []
   readonly #appliers: Watch<Applier>[] = []
@@ -73,12 +73,12 @@ export class Config extends Settings {
     this.#validators.push({ names, call })
   }
 
-  /** Registers what puts changes of `names` into force. Appliers are called in the order of registration. */
+  /** Registers a function that puts changes of `names` into force. Appliers are called in the order of registration. */
   onChange(names: readonly DirectiveName[], call: Applier): void {
     this.#appliers.push({ names, call })
   }
 
-  /** Registers what follows from changes of `names`, when every applier has accepted them. */
+  /** Registers a function that is called after changes of `names`, when every applier has accepted them. */
   afterChange(names: readonly DirectiveName[], call: Follower): void {
     this.#followers.push({ names, call })
   }
@@ -86,7 +86,7 @@ export class Config extends Settings {
   /**
    * Runs every validator over the values in force.
    *
-   * @throws {ConfigError} What the first validator that refuses has to say, with the place of the value.
+   * @throws {ConfigError} The refusal of the first validator that refuses, with the place of the value.
    */
   check(): void {
     for (const { names, call } of this.#validators) {
@@ -112,7 +112,7 @@ export class Config extends Settings {
   /**
    * Carries out CONFIG SET: all pairs or none.
    *
-   * @returns Undefined, or the error's text behind `ERR `.
+   * @returns Undefined, or the error's text after `ERR `.
    */
   set(pairs: readonly Pair[], client: SetClient = { isLocal: false }): string | undefined {
     const changes = readPairs(this, this.settings, pairs, client)
@@ -122,8 +122,8 @@ export class Config extends Settings {
   }
 
   /**
-   * Puts a configuration that was read again in the place of this one, as far as it can change under a running server: all of
-   * it or nothing. What CONFIG SET changed meanwhile is what the sources say again.
+   * Replaces this configuration by one that was read again, as far as a running server can change: all of it or nothing.
+   * Changes by CONFIG SET are lost.
    *
    * @returns The changes, or a sentence that names the directive that was refused and the reason.
    */
@@ -144,15 +144,15 @@ export class Config extends Settings {
   }
 
   /**
-   * Answers the text that CONFIG REWRITE puts in the place of `fileText`.
+   * Returns the text by which CONFIG REWRITE replaces `fileText`.
    *
-   * @param users The rules of each user behind the word `user`, as ACL LIST has them; empty with an `aclfile`.
+   * @param users The rules of each user as ACL LIST has them after the word `user`; empty with an `aclfile`.
    */
   rewrite(fileText: string, users: readonly string[]): string {
     return rewriteConfig(fileText, this.settings, users)
   }
 
-  /** @returns The directive to blame and what is wrong, where nothing was changed. */
+  /** @returns The directive at fault and the reason, if nothing was changed. */
   #put(changes: readonly Change[]): readonly [name: string, reason: string] | undefined {
     const candidate = new Map(this.settings)
     for (const { setting } of changes) candidate.set(setting.directive.name, setting)
@@ -188,7 +188,7 @@ export class Config extends Settings {
   }
 }
 
-/** The pair to name in an error: the first about one of `names`, else the first. */
+/** The name to report in an error: the first pair about one of `names`, else the first. */
 function blamed(changes: readonly Change[], names: readonly DirectiveName[]): string {
   const about = changes.find(({ setting }) => names.some((name) => name === setting.directive.name))
   return (about ?? changes[0])?.typed ?? ''

@@ -51,7 +51,7 @@ export interface Parsed {
   readonly text: string
 }
 
-/** Why words are no value: Redis' reason, to follow `CONFIG SET failed (...) - `. */
+/** The reason why words are no value, in Redis' words, to follow `CONFIG SET failed (...) - `. */
 export interface Refusal {
   readonly reason: string
 }
@@ -65,10 +65,10 @@ const NO_LIMITS: BufferLimits = Object.freeze({
 })
 
 /**
- * Reads the words behind a directive.
+ * Reads the words after a directive.
  *
- * @param previous What additive directives add to: classes that are not named keep their limit, lines and
- * lists follow those already there.
+ * @param previous The value that additive directives add to: classes that are not named keep their limit, lines and
+ *   lists are appended.
  */
 export function parseValue(
   spec: Spec,

@@ -1,20 +1,20 @@
 /** Source of the memory that segments collect frames in. */
 export interface Arenas {
-  /** Returns at least so many bytes of any content, which nobody else has. */
+  /** Returns at least so many bytes of any content, for the caller alone. */
   take(bytes: number): Buffer
-  /** Takes an arena back. The caller has made sure that nobody will read it any more. */
+  /** Takes an arena back. The caller guarantees that it is not read any more. */
   give(arena: Buffer): void
 }
 
 const SMALLEST_BYTES = 512
 
-/** Arenas up to this size come from the runtime's pool where there is none to use again: that is cheaper. */
+/** Arenas up to this size come from the runtime's pool if this one has none: that is cheaper. */
 const POOLED_BYTES = 2_048
 
 /** Bytes that are kept at most. */
 const KEPT_BYTES = 4_194_304
 
-/** Arenas that nobody takes back: their memory is given back by the garbage collector. */
+/** Arenas without reuse: the garbage collector frees their memory. */
 export const FRESH_ARENAS: Arenas = {
   take: (bytes) => allocate(sizeFor(bytes)),
   give: () => {},

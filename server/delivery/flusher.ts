@@ -16,10 +16,10 @@ const SLICE_MS = 0.1
  */
 const LONG_SLICE_MS = 10
 
-/** Outputs written between two looks at the clock. */
+/** Outputs written between two readings of the clock. */
 const OUTPUTS_PER_LOOK = 8
 
-/** Places that are kept when nobody waits, and that may lie unused in front of those who do. */
+/** Places that are kept while no output waits, and that may lie unused in front of waiting ones. */
 const SPARE_PLACES = 4_096
 
 /** Outputs that wait to be written, oldest first. Its places are used again: a turn allocates nothing. */
@@ -54,7 +54,7 @@ export class WriteQueue {
   }
 }
 
-/** Surroundings of a {@link Flusher}. */
+/** Environment of a {@link Flusher}. */
 interface FlusherOptions {
   /** Calls back once everything readable in this turn of the event loop has been handled. */
   readonly atEndOfTurn: (callback: () => void) => void
@@ -72,7 +72,7 @@ interface FlusherOptions {
  * Writes each output that holds something once at the end of the turn, however much was queued in it.
  *
  * Outputs with a reply go first, so that their clients can go on. The others are written in slices, so that the loop is
- * never held for long. Order within an output is not affected: what is queued meanwhile comes last.
+ * never held for long. Order within an output is not affected: frames queued meanwhile come last.
  */
 export class Flusher {
   readonly #options: FlusherOptions
@@ -96,13 +96,13 @@ export class Flusher {
     if (!this.#scheduled && !(first && this.#holds)) this.#schedule()
   }
 
-  /** From here to {@link answer} nobody is written for a reply: all commands of one read are answered in one write. */
+  /** Until {@link answer} no reply is written: all commands of one read are answered in one write. */
   hold(): void {
     this.#holds = true
   }
 
   /**
-   * Writes those who wait for a reply now, not at the end of the turn. A turn of the loop costs as much as several
+   * Writes the outputs with a reply now, not at the end of the turn. A turn of the loop costs as much as several
    * commands.
    *
    * @param nowMs Monotonic milliseconds.

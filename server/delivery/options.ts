@@ -1,7 +1,7 @@
 import type { Services } from '../command/context.ts'
 import type { DeliveryOptions } from '../pubsub/entry.ts'
 
-/** Time within which one line of the log stands for all messages that were too large, in ms. */
+/** Interval in which one line of the log stands for all messages that were too large, in ms. */
 const LOG_EVERY_MS = 60_000
 
 /**

@@ -22,7 +22,7 @@ interface Item {
  * Queue of everything that one client is still to be sent, in order: its replies, and its shares of segments.
  *
  * There is one list and only whole frames go in, so nothing can overtake anything. The last item may be an *open*
- * share: it grows with its segment and costs nothing per message. Whatever is queued after it closes it, and tells the
+ * share: it grows with its segment and costs nothing per message. Any item queued after it closes it, and tells the
  * segment so.
  *
  * The first item lies in the queue itself: in a fan-out it is the only one, and then nothing is allocated for it.
@@ -78,7 +78,7 @@ export class OutputQueue {
     this.#push(segment, start, end)
   }
 
-  /** Closes an open share at what its segment holds now; the segment notes that its owner must be attached again. */
+  /** Closes an open share at the present end of its segment; the segment notes that its owner must be attached again. */
   closeTail(): void {
     const segment = this.#openSegment()
     if (!segment) return
@@ -97,7 +97,7 @@ export class OutputQueue {
     other.clear()
   }
 
-  /** Drops the messages that `drops` names out of what waits, whole frames each; replies and other pushes stay. */
+  /** Drops the queued messages that `drops` names, whole frames each; replies and other pushes stay. */
   drop(drops: DropTest): void {
     this.closeTail()
     if (this.#source === undefined) return
@@ -123,7 +123,7 @@ export class OutputQueue {
   }
 
   /**
-   * Takes off the front what one write may hold: whole frames, at most `most` bytes, or one larger frame (a run of
+   * Takes the content of one write off the front: whole frames, at most `most` bytes, or one larger frame (a run of
    * replies counts as one).
    *
    * @param framed Put it in one WebSocket message.
@@ -137,7 +137,7 @@ export class OutputQueue {
       return framed ? slice.framed : slice.plain
     }
     if (this.#rest === undefined && !framed) {
-      // A run of replies, which is one item: what most reads are answered with.
+      // A run of replies, which is one item: the answer to most reads.
       const buffers = [(source as Buffer).subarray(this.#start, this.#end)]
       const length = this.#end - this.#start
       this.#advance(this.#end, length)
@@ -182,7 +182,7 @@ export class OutputQueue {
     return this.#end === OPEN ? segment.length : this.#end
   }
 
-  /** Moves the front on to position `to` of the first item; an item that is used up is let go. */
+  /** Moves the front on to position `to` of the first item; an item that is used up is released. */
   #advance(to: number, bytes: number): void {
     this.#start = to
     if (this.#end === OPEN) {
@@ -208,7 +208,7 @@ export class OutputQueue {
       this.#start = start
       this.#end = end
     } else if (this.#tailSource() === source && this.#tailEnd() === start) {
-      // An open share counts from where it was opened; what lay before it stops counting as closed.
+      // An open share counts from its start; the items before it no longer count as closed.
       if (end === OPEN) this.#closedBytes -= start - this.#tailStart()
       this.#setTailEnd(end)
     } else {

@@ -5,12 +5,12 @@ import { OutputQueue } from './output-queue.ts'
 import type { DropTest, Segment } from './segment.ts'
 import type { Sink, WebSocketClose, Writer } from './sink.ts'
 
-/** Largest write in bytes, unless a single message is larger. What is queued after it can still be dropped. */
+/** Largest write in bytes, unless a single message is larger. Frames queued after it can still be dropped. */
 export const MOST_BYTES_IN_FLIGHT = 262_144
 
 /** The end of an output. */
 export interface OutputEnd {
-  /** `flush` sends what is queued first. `drop` discards it; TCP is then closed at once, without a byte. */
+  /** `flush` sends the queue first. `drop` discards it; TCP is then closed at once, without a byte. */
   readonly output: 'flush' | 'drop'
   /** Code and reason for a WebSocket; undefined: an ordinary close (1000). */
   readonly close: WebSocketClose | undefined
@@ -67,7 +67,7 @@ export class Output implements Writer {
     return this.#queue.itemCount
   }
 
-  /** Queues the segment from `start` on, including what is still to be appended. */
+  /** Queues the segment from `start` on, including frames that will be appended. */
   attach(segment: Segment, start: number): void {
     if (this.#isClosed) return
     this.#pushQueue().attach(segment, start)
@@ -88,7 +88,7 @@ export class Output implements Writer {
     this.#wantFlush(true)
   }
 
-  /** Drops the queued messages that `drops` names, whole frames each. What the socket has been given is not affected. */
+  /** Drops the queued messages that `drops` names, whole frames each. Bytes handed to the socket are not affected. */
   dropQueued(drops: DropTest): void {
     this.#queue.drop(drops)
     this.#ownPushes?.drop(drops)
@@ -116,7 +116,7 @@ export class Output implements Writer {
   }
 
   /**
-   * Writes what is queued, as far as the kernel takes it. Called by the flusher.
+   * Writes the queue, as far as the kernel takes it. Called by the flusher.
    *
    * @param nowMs Monotonic milliseconds.
    * @param first It comes from the queue of those that wait for a reply; its place in the other, if any, stays.
@@ -148,7 +148,7 @@ export class Output implements Writer {
   /**
    * Queues nothing more, and ends the socket. A command that is running still gets its reply, and those before it theirs.
    *
-   * @param lastPush A frame that is sent whatever else is dropped; WebSocket only.
+   * @param lastPush A frame that is sent even if all else is dropped; WebSocket only.
    */
   end(how: OutputEnd, lastPush?: Buffer): void {
     const { isWebSocket } = this.client
@@ -168,7 +168,7 @@ export class Output implements Writer {
     this.#wantFlush(true)
   }
 
-  /** Discards what is queued, and ends the socket at once. */
+  /** Discards the queue, and ends the socket at once. */
   terminate(): void {
     this.#queue.clear()
     this.#isClosed = this.#isOver = true

@@ -14,11 +14,11 @@ export interface Payload {
   readonly length: number
   /** Copies it to `target`, from `at` on. */
   copy(target: Buffer, at: number): void
-  /** Its bytes, which nobody changes afterwards. */
+  /** Its bytes, which are never changed afterwards. */
   kept(): Buffer
 }
 
-/** A payload that is a buffer, which nobody changes any more. */
+/** A payload that is a buffer, which is never changed any more. */
 export function payloadOf(bytes: Buffer): Payload {
   return {
     length: bytes.length,
@@ -59,11 +59,11 @@ export interface Write {
   readonly buffers: readonly Buffer[]
   /** Bytes of RESP, WebSocket headers not counted. */
   readonly length: number
-  /** Segments whose memory the buffers are: to be told if the bytes are not taken at once. */
+  /** Segments that own the buffers, which must learn if the bytes are not taken at once. */
   readonly from: readonly Pinnable[]
 }
 
-/** Memory that a write which is under way still needs. */
+/** Memory that a write under way still needs. */
 export interface Pinnable {
   pin(): void
 }
@@ -75,7 +75,7 @@ export interface Pinnable {
  * for long, and with it the segment.
  */
 export class Slice {
-  /** Where the run ends in its segment. */
+  /** End of the run in its segment. */
   readonly end: number
   /** The run as it is. */
   readonly plain: Write
@@ -105,7 +105,7 @@ export class Slice {
  * Pushes of one channel (or pattern) in one protocol, in the order in which they come, until all subscribers have been
  * written.
  *
- * All subscribers that are to get the same run of messages share it: each holds a position and no bytes. Small payloads
+ * All subscribers that receive the same run of messages share it: each holds a position and no bytes. Small payloads
  * are copied in, so that a run is one buffer; large ones stay references to the publisher's bytes.
  */
 export class Segment {
@@ -114,7 +114,7 @@ export class Segment {
   readonly name: string
   /** Outputs whose share was closed, or was sent whole: to be attached again at the next message. */
   detached: Output[] | undefined
-  /** Nothing will be appended any more, so nobody has to be attached again. */
+  /** Nothing will be appended any more, so no output has to be attached again. */
   sealed = false
   /** Places in output queues that lie in it. */
   #users = 0
@@ -157,7 +157,7 @@ export class Segment {
   /** Gives its memory back to the pool if nothing can ask for its bytes any more. @returns True if it did. */
   recycle(): boolean {
     if (!this.sealed || this.#users > 0 || this.#pinned) return false
-    // What would still ask has to fail, and not to be given what others write here.
+    // A late read has to fail instead of returning bytes that others write here.
     this.#pinned = true
     this.#slice = undefined
     if (this.#arena !== NOTHING) this.#arenas.give(this.#arena)
@@ -231,7 +231,7 @@ export class Segment {
   /**
    * Returns the runs of `[start, end)` that are left without the messages that `drops` names; neighbours are one run.
    *
-   * Which channel a pattern's message was for is read from its frame: nothing is kept for it while messages come.
+   * The channel of a pattern's message is read from its frame, so that it need not be kept for each message.
    */
   without(start: number, end: number, drops: DropTest): readonly Run[] {
     if (this.kind !== 'pmessage') {

@@ -4,7 +4,7 @@ export interface WebSocketClose {
   readonly reason: string
 }
 
-/** Told that a socket has taken what it had not taken at once. */
+/** Receives the notice that a socket has taken the rest of a write. */
 export interface Writer {
   onWritable(): void
 }
@@ -26,7 +26,7 @@ export interface Sink {
   write(buffers: readonly Buffer[]): boolean
   /** Ends the connection once everything handed over is sent. */
   end(close: WebSocketClose | undefined): void
-  /** Ends the connection at once; what is still on its way may be lost. */
+  /** Ends the connection at once; bytes under way may be lost. */
   terminate(): void
   /** Stops and resumes reading. */
   pause(): void

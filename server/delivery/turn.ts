@@ -4,7 +4,7 @@ import type { Segment } from './segment.ts'
 /** Places that are kept from turn to turn. */
 const KEPT_PLACES = 1_024
 
-/** Segments left for new ones that are looked at again, to use their memory again. */
+/** Number of full segments that are checked for reuse of their memory. */
 const FILLED_SEGMENTS = 8
 
 /** Subscribers that share a segment. */
@@ -32,13 +32,13 @@ export class Turn {
     this.#sharing[this.#count++] = sharing
   }
 
-  /** Notes a segment that was left for a new one. A turn may last as long as there is load: what was sent by now is used again. */
+  /** Notes a full segment. A turn may last as long as there is load, so memory that has been sent is reused. */
   filled(segment: Segment): void {
     this.#filled.push(segment)
     this.#filled = this.#filled.filter((one) => !one.recycle()).slice(-FILLED_SEGMENTS)
   }
 
-  /** Seals what is open, and uses the memory again of what everybody was sent. */
+  /** Seals the open segments, and reuses the memory of those that all subscribers were sent. */
   end(): void {
     for (let i = 0; i < this.#count; i++) {
       this.#sharing[i]?.seal()?.recycle()

@@ -30,7 +30,7 @@ export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<
       .send(text)
   })
   const webSocketPath = core.config.text('ws-path')
-  // For the console, before it can ask by command.
+  // For the console, before it can send commands.
   app.get('/console.json', (_request, reply) => reply.send({ webSocketPath }))
   await openWebSocketRoute(app, { core, keepAlive, listener: 'admin', path: webSocketPath })
   await serveFolder(app, 'console', '/')

@@ -22,7 +22,7 @@ const QUERY_PARAMETER = 'token'
 /** Most subprotocols that a client may offer. */
 const MOST_SUBPROTOCOLS = 16
 
-/** Names of the Sec-WebSocket-Protocol header, blanks removed. */
+/** Names of the Sec-WebSocket-Protocol header, white space removed. */
 function offeredSubprotocols(header: string | undefined): string[] {
   if (header === undefined) return []
   return header.split(',').map((name) => name.trim())

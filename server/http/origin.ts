@@ -1,8 +1,8 @@
 /** Headers that decide whether a page may open a WebSocket here. */
 interface OriginRequest {
-  /** The Origin header; undefined where there is none, as from anything but a browser. */
+  /** The Origin header; undefined without one, as from clients that are no browser. */
   readonly origin: string | undefined
-  /** The host the client asked for, with its port if it named one (Host, or X-Forwarded-Host behind a trusted proxy). */
+  /** The host the client asked for, with its port if it named one (Host, or X-Forwarded-Host of a trusted proxy). */
   readonly host: string
 }
 
@@ -11,10 +11,10 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:
 
 /**
  * Reports whether a WebSocket may be opened from an origin: browsers send cookies and reach private networks with any page's
- * requests, so the page's origin is what has to be trusted (RFC 6455 section 10.2).
+ * requests, so the page's origin has to be trusted (RFC 6455 section 10.2).
  *
- * Without a list only the own origin may: its host and port equal those asked for, whatever the scheme, since TLS may end at
- * a proxy. With a list the origin must stand in it, character by character, or the list hold `*`.
+ * Without a list only the own origin may: its host and port equal those asked for, with any scheme, since TLS may end at a
+ * proxy. With a list the origin must stand in it, character by character, or the list hold `*`.
  *
  * @param allowed `ws-allowed-origins`.
  */
@@ -28,7 +28,7 @@ export function isOriginAllowed(request: OriginRequest, allowed: readonly string
   } catch {
     return false
   }
-  // Anything beyond scheme, host and port is not an origin (RFC 6454 section 6.2), and `null` is nobody's.
+  // Anything beyond scheme, host and port is not an origin (RFC 6454 section 6.2), and `null` belongs to no page.
   if (url.origin === 'null' || url.origin !== origin) return false
   return samePlace(url, host)
 }

@@ -64,7 +64,7 @@ function handleOf(core: Core): FastifyInstance['respcast'] {
   }
 }
 
-/** The core keeps what it is given, and the caller may change what it gave. */
+/** A copy, since the core keeps the bytes and the caller may change them. */
 function bytesOf(value: string | Uint8Array): Buffer {
   return typeof value === 'string' ? Buffer.from(value, 'utf8') : Buffer.from(value)
 }

@@ -13,7 +13,7 @@ const MAX_HEADER_BYTES = 16_384
 const MAX_HEADERS = 64
 const MAX_BODY_BYTES = 65_536
 
-/** Only what this server itself serves may run in its pages, and nothing may frame them. */
+/** Pages run only scripts that this server serves, and no page may frame them. */
 const CONTENT_SECURITY_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 /** Certificates for `http-tls`. */

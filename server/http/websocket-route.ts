@@ -56,7 +56,7 @@ const DEFLATE = {
 /** Time for the closing handshake, in ms: a peer that never logs in is gone 7 s after it connected, `auth-timeout` included. */
 const CLOSE_TIMEOUT_MS = 1_500
 
-/** Time that a client which cannot be admitted is asked to stay away, in seconds. */
+/** Retry-After of a client that cannot be admitted, in seconds. */
 const RETRY_AFTER_SECONDS = 5
 
 /**
@@ -75,7 +75,7 @@ export async function openWebSocketRoute(
       ...messageLimits(config.memory('ws-max-payload')),
       maxFragments: MAX_FRAGMENTS,
       perMessageDeflate: config.boolean('ws-permessage-deflate') && DEFLATE,
-      // Without a handler the first name offered would be echoed, be it a token.
+      // Without a handler the first name offered would be echoed, even a token.
       handleProtocols: (protocols: Set<string>) =>
         protocols.has(RESP3_SUBPROTOCOL) ? RESP3_SUBPROTOCOL : false,
     }),

@@ -24,7 +24,7 @@ export interface Largest {
   patterns: number
 }
 
-/** Sums over all clients of what only they know. Sizes are bytes. */
+/** Sums over all clients of values that only they keep. Sizes are bytes. */
 export interface Census {
   /** Clients by `transport listener`. */
   readonly clients: Map<string, number>
@@ -39,7 +39,7 @@ export interface Census {
   memoryBytes: number
 }
 
-/** Looks once at each client: once a scrape, so that nothing has to be counted for it per message. */
+/** Visits each client once a scrape, so that nothing has to be counted per message. */
 export function takeCensus(clients: Iterable<Client>): Census {
   const census: Census = {
     clients: new Map(),

@@ -150,7 +150,7 @@ const SERVER_FIGURES: readonly Figure[] = [
   ),
 ]
 
-/** Metrics of connections: who is there, who came and left, and what they hold. */
+/** Metrics of connections: their number, their coming and going, and their memory. */
 const CLIENT_FIGURES: readonly Figure[] = [
   by(
     ['transport', 'listener'],

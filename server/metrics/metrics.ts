@@ -4,8 +4,8 @@ import { takeCensus, type Census } from './census.ts'
 import { FIGURES, type Figure } from './figures.ts'
 
 /**
- * The answer to `/metrics`. Nothing is counted here: figures are read where they are counted, at each scrape, and clients are
- * looked at once.
+ * The answer to `/metrics`. Nothing is counted here: figures are read where they are counted, at each scrape, and each
+ * client is visited once.
  */
 export class Metrics {
   readonly #server: Services
@@ -79,8 +79,8 @@ let ofProcess: Registry | undefined
 
 /**
  * The metrics of the process under their usual names (`process_...`, `nodejs_...`): CPU, memory, descriptors, garbage
- * collection, the event loop's delay. Measuring begins with the first call. There is one registry for the process, whatever
- * number of servers it runs: what measures cannot be stopped again.
+ * collection, the event loop's delay. Measuring begins with the first call. There is one registry for the process, even
+ * if it runs several servers: the measurement cannot be stopped.
  */
 function processMetrics(): Registry {
   if (ofProcess) return ofProcess

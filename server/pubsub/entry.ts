@@ -10,7 +10,7 @@ export interface DeliveryOptions {
   readonly shareBytes: number
   /** Payloads up to this size are taken by every subscriber: none has a smaller {@link Subscriber.maxMessageBytes}. */
   readonly maxMessageBytes: number
-  /** Told how many subscribers were not given a message for its size: see {@link Subscriber.maxMessageBytes}. */
+  /** Called with the number of subscribers that were not given a message for its size: see {@link Subscriber.maxMessageBytes}. */
   readonly onTooLarge?: (payloadBytes: number, subscribers: number) => void
 }
 
@@ -46,7 +46,7 @@ class Group implements Sharing {
 }
 
 /**
- * One channel, shard channel or pattern and who is subscribed to it.
+ * One channel, shard channel or pattern and its subscribers.
  *
  * A message is encoded once for each protocol that is needed, and appended to the segment that the group's subscribers
  * share; only those are visited whose output does not already end in it.
@@ -84,7 +84,7 @@ export abstract class Entry {
     return !overlay.mayReceive(this.name)
   }
 
-  /** Those who are subscribed. */
+  /** All subscribers. */
   *subscribers(): IterableIterator<Subscriber> {
     for (const group of [this.#resp3, this.#resp2]) {
       if (!group) continue
@@ -103,7 +103,7 @@ export abstract class Entry {
     if (this.#resp3 && groupSize(this.#resp3) === 0) this.#resp3 = undefined
   }
 
-  /** Ends what subscribers share: the next message starts anew. */
+  /** Seals the shared segments: the next message starts another. */
   closeSegments(): void {
     this.#resp2?.seal()
     this.#resp3?.seal()
@@ -204,7 +204,7 @@ function deliverFiltered(group: Group, key: string, segment: Segment, start: num
   return receivers
 }
 
-/** A message that some do not take travels in a segment of its own and is handed out one by one. */
+/** Delivers a message that some subscribers do not take: in a segment of its own, to one after the other. */
 function deliverLarge(
   group: Group,
   key: string,

@@ -4,7 +4,7 @@ import { PatternIndex, type PatternEntry } from './pattern-index.ts'
 import type { Space, Subscriber } from './subscriber.ts'
 import type { Turn } from '../delivery/turn.ts'
 
-/** The spaces one can publish in. */
+/** The spaces for publishing. */
 export type PublishSpace = 'channel' | 'shard'
 
 /** Subscriptions of one subscriber that are ended in one go: a few milliseconds' work. */
@@ -95,9 +95,9 @@ export class Registry {
   }
 
   /**
-   * Ends subscriptions of a subscriber, oldest first, at the cost of those alone. Nobody is told.
+   * Ends subscriptions of a subscriber, oldest first, at the cost of those alone. Sends no notice.
    *
-   * @param most How many at most.
+   * @param most Maximum number.
    */
   unsubscribeSome(subscriber: Subscriber, most: number): void {
     let left = most
@@ -110,10 +110,10 @@ export class Registry {
   }
 
   /**
-   * Ends every subscription of a subscriber that is gone for good; where there are very many, a part of them. The rest counts
-   * until it is ended, and nothing is delivered to it.
+   * Ends every subscription of a subscriber that is gone for good, or, if there are very many, a part of them. The rest counts
+   * until it is ended, and receives nothing.
    *
-   * @returns What ends the next part, and tells whether there is still more; undefined where all is done.
+   * @returns A function that ends the next part and reports whether more are left; undefined if all are ended.
    */
   forget(subscriber: Subscriber): (() => boolean) | undefined {
     if (!subscriber.subscriptions.any) return undefined
@@ -138,8 +138,8 @@ export class Registry {
   }
 
   /**
-   * Runs a change of what decides where a subscriber stands (its protocol, its deny overlay) and moves its
-   * subscriptions along. What was delivered before stays as it was encoded.
+   * Runs a change of a subscriber's protocol or deny overlay, and moves its subscriptions to the groups that follow from it.
+   * Messages delivered before stay as they were encoded.
    */
   regroup(subscriber: Subscriber, change: () => void): void {
     if (!subscriber.subscriptions.any) {
@@ -154,7 +154,7 @@ export class Registry {
     }
     for (const entry of entries) {
       entry.delete(subscriber)
-      // Its output may end in a share that would go on growing with what is meant for the others.
+      // Its output may end in a share that would go on growing with messages for the others.
       entry.closeSegments()
     }
     change()
@@ -162,10 +162,10 @@ export class Registry {
   }
 
   /**
-   * Delivers a message to those who are subscribed now. At most once; nobody else will ever get it.
+   * Delivers a message to the current subscribers, at most once.
    *
    * @param key The channel as a byte string.
-   * @param payload Asked for its bytes only if somebody gets them.
+   * @param payload Asked for its bytes only if there are subscribers.
    * @returns Deliveries: exact subscribers, and for global channels one for each pattern of each subscriber.
    */
   publish(space: PublishSpace, key: string, payload: Payload): number {

@@ -2,13 +2,13 @@ import type { Glob } from '../../shared/glob.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import type { Output } from '../delivery/output.ts'
 
-/** Channels that are taken away from a subscriber, whatever else allows them. Names are byte strings. */
+/** Channels that are taken away from a subscriber, regardless of its permissions. Names are byte strings. */
 export interface Overlay {
   /** Reports whether it may subscribe to a channel and be given its messages. */
   mayReceive(channel: string): boolean
   /** Reports whether it may publish to a channel. */
   mayPublish(channel: string): boolean
-  /** Reports whether a channel that `pattern` matches may be taken away, so that each of its messages has to be asked for. */
+  /** Reports whether a channel that `pattern` matches may be taken away, so that each message has to be checked. */
   mayDeny(pattern: Glob): boolean
 }
 
@@ -16,13 +16,13 @@ export interface Overlay {
 export interface Subscriber {
   /** The protocol in which its messages are encoded; to change it, see `Registry.regroup`. */
   readonly protocol: Protocol
-  /** Its own view of what it is subscribed to: the core's reverse index. */
+  /** Its own subscriptions: the reverse index of the registry. */
   readonly subscriptions: Subscriptions
   /** Largest payload it takes, in bytes; a larger message is not delivered to it. */
   readonly maxMessageBytes: number
   /**
-   * Read when it subscribes; where that changes under its subscriptions, see `Registry.regroup`. Nothing is asked per
-   * message of those whose overlay cannot reach the name.
+   * Read when it subscribes; to change it later, see `Registry.regroup`. Subscribers whose overlay cannot reach a name are
+   * not checked for each message.
    */
   readonly overlay: Overlay | undefined
   /** Takes its messages. */
@@ -35,8 +35,8 @@ export type Space = 'channel' | 'pattern' | 'shard'
 /**
  * Names in the order of subscription, each with its owner: the user (byte string) under whose permissions it was made.
  *
- * Nearly always that is one user for all, so that owners are kept by name only where it is another than the first. And
- * most subscribers have one subscription: a single name stands for itself, without a set.
+ * Nearly always one user owns all, so owners are kept by name only if they differ from the first. Most subscribers have
+ * one subscription: a single name is kept without a set.
  */
 export class NameTable {
   #names: string | Set<string> | undefined
@@ -65,7 +65,7 @@ export class NameTable {
     for (const name of this.keys()) yield [name, this.#otherOwners?.get(name) ?? this.#owner]
   }
 
-  /** Adds a name that is not there. */
+  /** Adds a name that is not in the table. */
   add(name: string, owner: string): void {
     if (this.#names === undefined) this.#names = name
     else if (typeof this.#names === 'string') this.#names = new Set([this.#names, name])
@@ -75,7 +75,7 @@ export class NameTable {
     this.#otherOwners.set(name, owner)
   }
 
-  /** @returns False where it was not there. */
+  /** @returns False if it was absent. */
   delete(name: string): boolean {
     this.#otherOwners?.delete(name)
     if (this.#names instanceof Set) return this.#names.delete(name)
@@ -133,7 +133,7 @@ export class Subscriptions {
     return true
   }
 
-  /** Forgets a whole space. @returns What was in it. */
+  /** Removes all names of a space. @returns The names. */
   take(space: Space): Iterable<string> {
     const table = this.#table(space)
     this.#set(space, undefined)

@@ -1,7 +1,7 @@
 import { splitWords } from '../../shared/words.ts'
 import { ProtocolError } from './protocol-error.ts'
 
-/** Bytes of a line that are looked at. */
+/** Bytes of a line that are examined. */
 const HEAD_BYTES = 16
 const TAIL_BYTES = 12
 
@@ -16,7 +16,7 @@ export function splitInline(line: Buffer): Buffer[] | undefined {
 }
 
 /**
- * The arguments of an inline command; none for a blank line.
+ * The arguments of an inline command; none for an empty line.
  *
  * @param line Bytes without the line end.
  * @throws ProtocolError It is no command, or larger than `limits` allow.

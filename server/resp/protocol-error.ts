@@ -1,4 +1,4 @@
-/** Why the bytes of a peer cannot be parsed any further. */
+/** Reason why the bytes of a peer cannot be parsed further. */
 type ProtocolErrorKind = 'protocol' | 'too-large' | 'cross-protocol'
 
 const CODES = {

@@ -4,9 +4,9 @@ import type { Protocol } from './reply-writer.ts'
 export type MessageKind = 'message' | 'pmessage' | 'smessage'
 
 /**
- * The constant beginning of a message push: header, kind, and the channel's (for `pmessage` the pattern's) name.
+ * The constant part of a message push: header, kind, and the channel's (for `pmessage` the pattern's) name.
  *
- * Behind it come, as bulk strings, the channel for `pmessage`, then the payload.
+ * It is followed, as bulk strings, by the channel for `pmessage` and by the payload.
  *
  * @param name Channel or pattern as a byte string.
  */

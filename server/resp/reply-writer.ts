@@ -19,9 +19,9 @@ type Mark = number
 /**
  * Writes the reply of one command at a time, in the protocol of the client that sent it.
  *
- * Handlers say what they mean (`null`, `map`, `error`), not how a protocol version spells it. Replies lie one after
- * the other in slabs that all clients share, so that a reply of a few bytes costs a few bytes. A slab is never
- * written twice: whoever still has to send a part of one keeps it.
+ * Handlers name the value (`null`, `map`, `error`), and the writer encodes it for the protocol version. Replies lie one
+ * after the other in slabs that all clients share, so that a short reply costs few bytes. A slab is never written twice:
+ * an output that still has to send a part of one keeps it.
  */
 export class ReplyWriter {
   /** The version in which the next value is written; HELLO changes it in the middle of a reply. */
@@ -56,7 +56,7 @@ export class ReplyWriter {
     return this.#errors
   }
 
-  /** Starts a reply after what was written before. */
+  /** Starts a reply after the previous one. */
   begin(protocol: Protocol): void {
     this.protocol = protocol
     if (this.#slab.length > SLAB_BYTES) {
@@ -68,12 +68,12 @@ export class ReplyWriter {
     this.#errors = 0
   }
 
-  /** The current position, to come back to with {@link rollback}. Valid until the next `begin`. */
+  /** The current position, for {@link rollback}. Valid until the next `begin`. */
   mark(): Mark {
     return this.#at - this.#start
   }
 
-  /** Forgets what was written since `mark`. */
+  /** Discards everything written since `mark`. */
   rollback(mark: Mark): void {
     this.#at = this.#start + mark
   }
@@ -89,7 +89,7 @@ export class ReplyWriter {
   }
 
   /**
-   * An error. A message that does not begin with a code in capitals gets `ERR`; line ends become blanks and NUL
+   * An error. A message that does not begin with a code in capitals gets `ERR`; line ends become spaces and NUL
    * ends it, so that no peer can break out of the line (Redis does the same).
    */
   error(message: string): void {

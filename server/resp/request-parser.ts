@@ -2,7 +2,7 @@ import { inlineArguments, isTlsHandshake } from './inline.ts'
 import { ProtocolError } from './protocol-error.ts'
 import { ArgumentPositions } from './request.ts'
 
-/** Limits on what a peer may send. Shared between connections where they are the same; read anew for every request. */
+/** Limits on the requests of a peer. Connections with the same limits share an object; it is read anew for every request. */
 export interface RequestLimits {
   /** Largest bulk string in bytes: `proto-max-bulk-len`. */
   readonly maxBulkBytes: number
@@ -27,7 +27,7 @@ const MINUS = 0x2d
 const ZERO = 0x30
 const NINE = 0x39
 
-/** Where the parser stands: what the next byte belongs to. */
+/** State of the parser: the part of a request to which the next byte belongs. */
 const START = 0
 const INLINE = 1
 const COUNT = 2
@@ -43,7 +43,7 @@ const SMALLEST_CAPACITY = 256
 
 /**
  * Collects bytes that arrive in pieces. It grows by doubling, so any number of pieces costs linear time, and it
- * never holds more than twice what was received, whatever length a peer promised.
+ * never holds more than twice the received bytes, regardless of the length that a peer announced.
  */
 export class ByteAccumulator {
   #bytes: Buffer | undefined
@@ -90,8 +90,8 @@ export class ByteAccumulator {
 /**
  * Turns the bytes of one peer, cut anywhere, into requests.
  *
- * A request that lies whole in one chunk costs no copy: its arguments are positions in that chunk. What is cut is
- * collected once, by doubling. Line ends are checked strictly, as Valkey 9.1 does.
+ * A request that lies whole in one chunk costs no copy: its arguments are positions in that chunk. A request
+ * that is cut is collected once, by doubling. Line ends are checked strictly, as Valkey 9.1 does.
  *
  * The parser is itself the current {@link Request}: it is valid from a `true` of `next` to the following call.
  */
@@ -116,7 +116,7 @@ export class RequestParser extends ArgumentPositions {
     this.#limits = limits
   }
 
-  /** Bytes held here that are not part of a finished request: what the query-buffer limit counts. */
+  /** Bytes held here that are not part of a finished request, as the query-buffer limit counts them. */
   get pendingBytes(): number {
     let bytes = this.#chunk.length - this.#at + (this.#carry?.length ?? 0)
     if (this.#state !== START) bytes += this.argumentBytes
@@ -139,7 +139,7 @@ export class RequestParser extends ArgumentPositions {
   /**
    * As {@link feed}, but the bytes may change later: {@link keep} has to be called before they do.
    *
-   * What arrives is mostly whole requests, which are over by then, so that nothing has to be copied.
+   * Mostly whole requests arrive, which are over by then, so that nothing has to be copied.
    */
   lend(chunk: Buffer): void {
     if (this.#at < this.#chunk.length) {
@@ -151,7 +151,7 @@ export class RequestParser extends ArgumentPositions {
   }
 
   /**
-   * Makes what is still needed of a chunk that was lent its own.
+   * Copies the bytes of a lent chunk that are still needed.
    *
    * @param isExecuting The last request is not over.
    */
@@ -220,7 +220,7 @@ export class RequestParser extends ArgumentPositions {
 
   /**
    * Reads a request that lies whole in the chunk, in one go. If it does not, or is unusual in any way, nothing has
-   * happened and the steps below take it up, which also say what is wrong with it.
+   * changed, and the steps below parse it and report its errors.
    */
   #readWhole(): boolean {
     const chunk = this.#chunk

@@ -1,8 +1,8 @@
 /**
  * One parsed command: its name is argument 0.
  *
- * The arguments are views of the bytes they arrived in. They are valid until the handler returns, or until what it
- * promised is done; what outlives that is copied ({@link Request.detach}, {@link Request.kept}) or turned into text.
+ * The arguments are views of the bytes they arrived in. They are valid until the handler returns, or until its
+ * promise settles; values that outlive that are copied ({@link Request.detach}, {@link Request.kept}) or turned into text.
  */
 export interface Request {
   /** Number of arguments, the command's name included. */
@@ -11,7 +11,7 @@ export interface Request {
   bytes(index: number): Buffer
   /** Argument `index` as a byte string: one UTF-16 unit (0–255) per byte, so that different bytes never collide. */
   text(index: number): string
-  /** As {@link text}, for names that come again and again: the string is mostly one that there is already. */
+  /** As {@link text}, for names that recur: mostly returns an existing string. */
   name(index: number): string
   /** Reports whether argument `index` has just these bytes (byte string). */
   equals(index: number, text: string): boolean
@@ -82,7 +82,7 @@ const LONGEST_NAME_BYTES = 64
 const PLACES = 512
 
 /**
- * Byte strings of names that were asked for lately.
+ * Cache of the byte strings of recent names.
  *
  * A name that comes again costs the comparison of its bytes, instead of a new string and that string's hash at the next
  * look-up: 52 ns against 109 ns for 17 bytes (Node 20.20).
@@ -129,7 +129,7 @@ const NO_PLACES: number[] = []
 const KEPT_POSITIONS = 64
 
 /**
- * A request as positions in the buffers that it arrived in: nothing is allocated for an argument that nobody asks for.
+ * A request as positions in the buffers that it arrived in: nothing is allocated for an argument that is not read.
  * The next request takes its place.
  */
 export class ArgumentPositions implements Request {
@@ -220,7 +220,7 @@ export class ArgumentPositions implements Request {
     }
   }
 
-  /** Lets go of the bytes; the request cannot be read any more. */
+  /** Releases the bytes; the request cannot be read any more. */
   protected release(): void {
     this.#count = 0
     // Most connections are idle, and there may be very many.

@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose'
 import type { Clock } from '../clock.ts'
 
-/** The content of a development token. Absent lists stay absent, which is not the same as empty. */
+/** The content of a development token. An absent list differs from an empty one. */
 export interface TokenRequest {
   readonly iss: string
   readonly aud: string

@@ -1,6 +1,6 @@
 /**
  * Characters that no name in a token may contain: white space, controls and separators of Unicode, and halves of surrogate
- * pairs. The halves cannot be encoded, so that two different names would become the same bytes.
+ * pairs. The halves cannot be encoded, so two different names could become the same bytes.
  */
 const UNFIT = /[\p{White_Space}\p{Cc}\p{Z}\p{Cs}]/u
 

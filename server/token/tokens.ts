@@ -20,7 +20,7 @@ type TokenHost = Pick<
 >
 
 /**
- * Builds what logs tokens in and keeps their sessions.
+ * Builds the parts that log tokens in and keep their sessions.
  *
  * @throws RespcastError `ERR_CONFIG`: an issuer cannot be used as it is configured.
  */

@@ -3,7 +3,7 @@ import type { Client, TransportName } from '../client/client.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Services } from '../command/context.ts'
 
-/** A connection before it is taken. */
+/** A connection before it is admitted. */
 interface Arrival {
   readonly transport: TransportName
   /** Empty for a Unix socket. */
@@ -22,7 +22,7 @@ export class Admission {
     server.clients.onClosed((client) => this.#left(client))
   }
 
-  /** Reports whether the server is going away and takes nobody any more. */
+  /** Reports whether the server is shutting down and admits no connection. */
   get closing(): boolean {
     return this.#closing
   }
@@ -35,7 +35,7 @@ export class Admission {
   /**
    * Decides about a connection, and counts it: as received, and as rejected if it is.
    *
-   * @returns The reason for which it is rejected.
+   * @returns The reason of a rejection.
    */
   admit(arrival: Arrival): Rejection | undefined {
     const { counters } = this.#server
@@ -45,7 +45,7 @@ export class Admission {
     return rejection
   }
 
-  /** Remembers where an admitted client came from, until it is closed. */
+  /** Counts the address of an admitted client until it is closed. */
   joined(client: Client, ip: string): void {
     if (ip === '') return
     const place = placeOf(client.origin.transport, ip)

@@ -38,7 +38,7 @@ const UNAUTHENTICATED_COMMANDS = 8
 const LONGEST_THROTTLE_MS = 10_000
 
 /**
- * The way from the bytes of one client through the parser to the dispatcher, request by request, until the client is closed.
+ * Passes the bytes of one client through the parser to the dispatcher, request by request, until the client is closed.
  *
  * A request whose answer has to wait holds the connection: nothing after it is executed, and nothing more is read.
  */
@@ -107,7 +107,7 @@ export class Connection {
     }
   }
 
-  /** Counts what came. @returns False if it is not to be parsed. */
+  /** Counts received bytes. @returns False if it is not to be parsed. */
   #admits(chunk: Buffer): boolean {
     const { client } = this
     if (client.closed) return false
@@ -127,7 +127,7 @@ export class Connection {
     return true
   }
 
-  /** The peer sends nothing more. What it sent is still answered. */
+  /** The peer sends nothing more. Its requests are still answered. */
   peerEnded(): void {
     this.#hasEnded = true
     if (!this.#isHeld) this.client.close(CLOSES.peerEnded)
@@ -229,7 +229,7 @@ export class Connection {
     const limit = this.#parser.unauthenticated
       ? UNAUTHENTICATED_QUERY_BYTES
       : this.#host.limits.connections.queryBufferBytes
-    // What waits for EXEC counts as in Redis.
+    // Commands that wait for EXEC count, as in Redis.
     const held = pending + (client.transaction?.bytes ?? 0)
     const most = client.isWebSocket
       ? Math.min(limit, this.#limits.maxCommandBytes * WEBSOCKET_WAITING_COMMANDS)

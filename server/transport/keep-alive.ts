@@ -1,11 +1,11 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { Settings } from '../config/settings.ts'
 
-/** A peer that is kept alive. There may be very many, so that its state is kept in it. */
+/** A peer that is kept alive. There may be very many, so its state is kept in it. */
 export interface Pingable {
-  /** When it is looked at next, in monotonic milliseconds. */
+  /** Time of its next check, in monotonic milliseconds. */
   dueMs: number
-  /** When it was pinged and has to answer; 0 if no answer is due. */
+  /** Time of the ping that it has to answer; 0 if no answer is due. */
   pingedMs: number
   ping(): void
   /** Called if it did not answer in time. */
@@ -14,12 +14,12 @@ export interface Pingable {
   lastHeardMs(): number
 }
 
-/** Time between two looks at all peers, in ms. */
+/** Interval of the checks of all peers, in ms. */
 const LOOK_MS = 1_000
 
 /**
  * Pings every peer each `ws-ping-interval`, varied by 20 % either way so that pings are spread, and reports those that stay
- * silent for `ws-pong-timeout`. Whatever comes from a peer is an answer. One timer serves all.
+ * silent for `ws-pong-timeout`. Any byte from a peer is an answer. One timer serves all.
  */
 export class KeepAlive {
   readonly #clock: Clock

@@ -1,4 +1,4 @@
-/** Tokens that may be saved up, in seconds of the rate. */
+/** Capacity of a bucket, in seconds of the rate. */
 const BURST_SECONDS = 2
 
 /** A token bucket: so many events a second, with a burst of twice as many. The rate may change from call to call. */

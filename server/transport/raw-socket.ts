@@ -14,7 +14,7 @@ interface Handled {
   _handle?: Handle | null
 }
 
-/** The handle of a connected socket, as far as it is looked at. */
+/** The handle of a connected socket, as far as it is used. */
 interface Handle {
   useUserBuffer?: unknown
 }
@@ -36,7 +36,7 @@ const NOTHING = Buffer.alloc(0)
 
 const ENCODING = 'buffer' as BufferEncoding
 
-/** True if this runtime has what raw reads and writes need. Checked once, when the server is loaded. */
+/** True if this runtime supports raw reads and writes. Checked once, when the server is loaded. */
 const IS_CAPABLE = isCapable()
 
 function isCapable(): boolean {
@@ -48,7 +48,7 @@ function isCapable(): boolean {
   )
 }
 
-/** Receives what a socket reads. */
+/** Receiver of the bytes of a socket. */
 export interface ByteReader {
   /** Takes bytes that stay as they are. */
   receive(chunk: Buffer): void
@@ -87,7 +87,7 @@ class RawSocket extends Socket {
   }
 }
 
-/** The buffer that all sockets of a listener read into, in turn: what is still needed of it is copied before the next read. */
+/** The buffer that all sockets of a listener read into, in turn: bytes that are still needed are copied before the next read. */
 export class SharedReadBuffer {
   readonly #bytes = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
   /** The part that was read into last: peers with a steady pipeline fill as much each time. */
@@ -158,10 +158,9 @@ export function readAsStream(socket: Socket): ReadableSocket {
  * Hands a client's bytes to a TCP, TLS or Unix socket, each write in one system call. One write at a time is under way; the
  * next is given to it once the kernel has taken the last.
  *
- * A plain socket is written by what its stream would call: the stream keeps a queue and a tick for each write, which an
- * owner that keeps its own queue does not need (1.5 µs of 12 µs for a write of 100 bytes, Node 20.20). What others write to
- * the stream meanwhile stays whole, before or after. TLS takes one write at a time, whoever it is from, and is written by
- * its stream.
+ * A plain socket is written by the function that its stream would call: the stream keeps a queue and a tick for each write,
+ * which an owner with its own queue does not need (1.5 µs of 12 µs for a write of 100 bytes, Node 20.20). Writes of others to
+ * the stream stay whole, before or after. TLS takes one write at a time and is written by its stream.
  */
 export class SocketSink implements Sink {
   readonly framed = false
@@ -206,7 +205,7 @@ export class SocketSink implements Sink {
     const socket = this.#socket
     let isTaken = false
     let isLater = false
-    // Called within the call, or once the kernel has taken what it had not.
+    // Called within the call, or once the kernel has taken the rest.
     const written = (error?: Error | null): void => {
       isTaken = true
       if (error) socket.destroy(error)
@@ -233,7 +232,7 @@ export class SocketSink implements Sink {
 
   #taken(): void {
     this.#pendingBytes = 0
-    // A write that a destroyed socket did not finish is reported as one that it did.
+    // An unfinished write of a destroyed socket is reported as finished.
     if (!this.#socket.destroyed) this.writer?.onWritable()
   }
 }

@@ -39,7 +39,7 @@ export type TcpEndpoint =
 
 /** A listener that is open. */
 export interface Listener {
-  /** Its address, as a person would write it. */
+  /** Its address, for people. */
   readonly address: string
   /** The port; 0 for a Unix socket. */
   readonly port: number
@@ -63,7 +63,7 @@ const HIGH_WATER_MARK_BYTES = 65_536
 /**
  * Opens a RESP listener.
  *
- * @throws RespcastError `ERR_LISTEN`, naming the address and why it cannot be had.
+ * @throws RespcastError `ERR_LISTEN`, naming the address and the reason.
  */
 export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<Listener> {
   const options = {
@@ -106,7 +106,7 @@ function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
     })
     const opened = (): void => {
       if (endpoint.kind === 'unix' && endpoint.mode !== 0) chmodSync(endpoint.path, endpoint.mode)
-      // Running out of descriptors must not end the server: accepting goes on when there are some again.
+      // Running out of descriptors must not end the server: accepting resumes when some are free again.
       server.removeAllListeners('error').on('error', () => {})
       resolve()
     }

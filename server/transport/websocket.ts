@@ -75,7 +75,7 @@ export class WebSocketSink implements Sink {
   }
 }
 
-/** Surroundings that all WebSockets share. */
+/** Environment that all WebSockets share. */
 export interface WebSocketHost {
   readonly keepAlive: KeepAlive
   /** Monotonic milliseconds. */
@@ -127,7 +127,7 @@ function onClose(this: WebSocket & Linked): void {
   this.link?.closed()
 }
 
-/** Takes what comes from a WebSocket to its connection, and watches whether the peer lives and how often it pings. */
+/** Passes messages of a WebSocket to its connection, and watches the peer for signs of life and for too many pings. */
 class WebSocketLink implements Pingable {
   dueMs = 0
   pingedMs = 0
@@ -136,7 +136,7 @@ class WebSocketLink implements Pingable {
   readonly #host: WebSocketHost
   #pings = PING_BURST
   #lastPingMs: number
-  /** When the peer last sent something: own writes do not show that it is there. */
+  /** Time at which the peer last sent something: own writes are no sign of life. */
   #heardMs: number
 
   constructor(webSocket: WebSocket, connection: Connection, host: WebSocketHost) {
@@ -178,7 +178,7 @@ class WebSocketLink implements Pingable {
     this.#connection.client.close(CLOSES.messageTooLarge)
   }
 
-  /** Closes a peer that pings more often than anybody needs. */
+  /** Closes a peer that pings too often. */
   pinged(): void {
     this.answered()
     const nowMs = this.#heardMs

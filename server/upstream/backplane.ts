@@ -2,7 +2,7 @@ import type { Payload } from '../delivery/segment.ts'
 import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 
 /**
- * Carries messages between gateways that share an upstream. What an implementation guarantees:
+ * Carries messages between gateways that share an upstream. An implementation guarantees:
  *
  * - At most once: a message reaches each subscriber of each gateway once or, when a link broke, not at all.
  * - Order: messages that one gateway publishes to one channel arrive everywhere in that order.
@@ -15,7 +15,7 @@ export interface Backplane {
    * Delivers here and hands on to the others.
    *
    * @param key The channel as a byte string.
-   * @param payload Valid during the call; what is handed on later has to be kept.
+   * @param payload Valid during the call; keep a copy to use it later.
    * @returns Deliveries on this gateway.
    */
   publish(space: PublishSpace, key: string, payload: Payload): number

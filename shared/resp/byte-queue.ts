@@ -8,7 +8,7 @@ const NOTHING = new Uint8Array(0)
  * Queue of received chunks that are not read yet.
  *
  * A line or block that spans chunks is gathered in a buffer that doubles: each byte is examined once, and at most twice the
- * received bytes are allocated, whatever length was announced.
+ * received bytes are allocated, regardless of the announced length.
  */
 export class ByteQueue {
   readonly #chunks: Uint8Array[] = []

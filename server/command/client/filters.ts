@@ -7,7 +7,7 @@ import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
 import { parseInteger } from '../arguments.ts'
 
-/** Words of TYPE. Nobody is a master or a replica of this server. */
+/** Words of TYPE. No client is a master or a replica of this server. */
 const TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'] as const
 
 type ClientType = (typeof TYPES)[number]

@@ -90,7 +90,7 @@ function overlapError(prefix: string, kind: string, other: string): string {
   )
 }
 
-/** CLIENT TRACKING: what it sets is kept and shown; nothing follows from it, since no key ever changes. */
+/** CLIENT TRACKING: its options are kept and shown, and have no effect, since no key ever changes. */
 export function tracking({ client, reply, server }: CommandContext, request: Request): void {
   const options = readOptions(request, server)
   if (typeof options === 'string') {

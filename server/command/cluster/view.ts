@@ -11,7 +11,7 @@ interface NodeAddress {
   readonly ip: string
   readonly port: number
   readonly isTls: boolean
-  /** Port of the cluster bus. Nobody listens on it, since there is no other node. */
+  /** Port of the cluster bus. It is not open, since there is no other node. */
   readonly busPort: number
   /** Empty if there is none. */
   readonly hostname: string

@@ -43,7 +43,7 @@ function authCredentials({ server }: CommandContext, request: Request): Credenti
     : server.login.read(request.text(1), request.text(2))
 }
 
-/** Logs in with a token, then has `answer` write the reply; the pushes for what was lost precede it. */
+/** Logs in with a token, then has `answer` write the reply; the pushes for lost subscriptions precede it. */
 async function loginByToken(
   { client, server }: CommandContext,
   token: string,

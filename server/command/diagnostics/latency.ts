@@ -29,7 +29,7 @@ interface LatencyEvent {
 
 /**
  * Samples of slow commands (LATENCY). Events are Redis' `command` and `fast-command`: the latter is for commands that
- * take the same time whatever their arguments are.
+ * take the same time for all arguments.
  */
 export class LatencyMonitor {
   /** Read for each command. */

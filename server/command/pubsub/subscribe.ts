@@ -71,7 +71,7 @@ export function subscribe(space: Space): Handler {
     }
     const { identity, overlay } = client
     return inSlices(context, request.count - 1, (current, from, to) => {
-      // Between two slices permissions may have changed, or the client may have become somebody else.
+      // Between two slices permissions may have changed, or the client may have another identity.
       if (client.identity !== identity || client.overlay !== overlay) {
         const entry = server.table.catalog.get(word)
         const denial = authorize(client.identity, client.overlay, entry, request)

@@ -28,7 +28,7 @@ function clientsSection(server: Services): InfoFields {
   ]
 }
 
-/** INFO memory. The runtime manages the memory; what only an allocator would know is 0. */
+/** INFO memory. The runtime manages the memory; values that only an allocator would know are 0. */
 function memorySection(server: Services): InfoFields {
   const { used, peak, rss, startup, system, clientBytes, overhead, dataset } = memoryUse(server)
   const maxMemory = server.config.memory('maxmemory')

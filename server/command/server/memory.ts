@@ -8,7 +8,7 @@ import { writeField } from '../replies.ts'
 import type { CommandData } from '../spec.ts'
 import type { MemoryFacts } from './process-facts.ts'
 
-/** Memory of the process and what it is used for, in bytes. */
+/** Memory of the process by use, in bytes. */
 interface MemoryUse extends MemoryFacts {
   readonly clientBytes: number
   /** The server itself and its clients. */

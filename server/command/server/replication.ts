@@ -48,7 +48,7 @@ function waitAof({ reply }: CommandContext, request: Request): void {
   }
 }
 
-/** REPLICAOF: the server already is what NO ONE asks for, and follows nobody. */
+/** REPLICAOF: NO ONE changes nothing, and the server cannot follow another. */
 function replicaOf({ reply, server }: CommandContext, request: Request): void {
   if (server.cluster) {
     reply.error('ERR REPLICAOF not allowed in cluster mode.')

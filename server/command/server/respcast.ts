@@ -46,7 +46,7 @@ function subscriptions({ reply, server }: CommandContext, request: Request): voi
   }
 }
 
-/** RESPCAST AUDIT [COUNT n] [SINCE ms]: who revoked what, newest first. */
+/** RESPCAST AUDIT [COUNT n] [SINCE ms]: revocations with their authors, newest first. */
 function audit({ reply, server }: CommandContext, request: Request): void {
   let count = AUDIT_ENTRIES
   let sinceMs = 0
@@ -114,7 +114,7 @@ const COMMON = {
   since: '0.1.0',
 } as const satisfies Partial<CommandData>
 
-/** RESPCAST and its subcommands: what the console needs and Redis has no command for. */
+/** RESPCAST and its subcommands: commands for the console that Redis does not have. */
 export const respcast: CommandData = {
   ...CONTAINER,
   group: 'server',

@@ -1,6 +1,6 @@
 import { AT_START, LONG_MAX, boolean, choice, integer, lines, string } from '../spec.ts'
 
-/** Users, passwords and what an administrator may do. */
+/** Users, passwords and the rights of administrators. */
 export const ACL = {
   requirepass: string('', 'Password of the default user; empty is none.', { sensitive: true }),
   aclfile: string(

@@ -18,7 +18,7 @@ import {
 
 const ONE_MEBIBYTE = 1_048_576
 
-/** RESP over TCP and Unix sockets: who listens where. */
+/** RESP over TCP and Unix sockets. */
 export const LISTENERS = {
   port: integer(6380, PORT, 'TCP port for RESP; 0 turns the listener off.', AT_START),
   bind: list(

@@ -30,7 +30,7 @@ const FACILITIES = [
 ] as const
 const SHUTDOWN = ['default', 'save', 'nosave', 'now', 'force']
 
-/** The process: where it works, what it writes. */
+/** The process: its folder and its log. */
 export const PROCESS = {
   dir: string('./', 'Directory of all files that are named without a path from the root.', {
     ...AT_START,

@@ -106,7 +106,7 @@ function defaultIssuer(): Prefixed<typeof ISSUER_PROPERTIES> {
   return Object.fromEntries(entries) as Prefixed<typeof ISSUER_PROPERTIES>
 }
 
-/** Tokens: who issues them, how long sessions live, what is recorded. */
+/** Tokens: issuers, lifetimes of sessions, and files of revocations. */
 export const TOKENS = {
   ...defaultIssuer(),
   issuer: lines(
@@ -148,7 +148,7 @@ export const TOKENS = {
  * Makes the check of `issuer <alias> <name> <value>...` lines: alias, property name, and the value by the
  * property's own rules.
  *
- * @param properties What an issuer may be described by.
+ * @param properties The properties of an issuer.
  */
 function issuerCheck(
   properties: Readonly<Record<string, Spec>>,

@@ -38,7 +38,7 @@ export const HTTP = {
   ),
 }
 
-/** WebSocket: who may connect, and how much one connection may ask for. */
+/** WebSocket: origins, credentials, and limits of one connection. */
 export const WEBSOCKET = {
   'ws-path': string('/ws', 'Path of the WebSocket on both HTTP listeners.', {
     ...AT_START,

@@ -33,7 +33,7 @@ export interface Explanation {
   readonly role: string | undefined
   /** The rule that decides: a channel rule, a command rule, a `deny`; for a refused token its fault. */
   readonly rule: string | undefined
-  /** The source of that rule: `role`, `claim`, or `default` (`acl-pubsub-default`, and what every token has). */
+  /** The source of that rule: `role`, `claim`, or `default` (`acl-pubsub-default`, and the commands of every token). */
   readonly source: 'role' | 'claim' | 'default' | undefined
   /** The ceiling that refuses; if the command is allowed, those that bound the token, space-separated. */
   readonly ceiling: string | undefined
@@ -81,7 +81,7 @@ export function verdictOf(denial: Denial | undefined): Verdict {
 }
 
 /**
- * Explains a token: whether it logs in, or what becomes of one command. A revocation of the token beats all; then the
+ * Explains a token: whether it logs in, or the fate of one command. A revocation of the token beats all; then the
  * command is decided as {@link authorize} decides it.
  */
 function explain(subject: ExplainedGrant, question: Question | undefined): Explanation {
@@ -106,7 +106,7 @@ function explain(subject: ExplainedGrant, question: Question | undefined): Expla
   return { ...known, ...permission(subject, question), allowed: true, ceiling: bounds }
 }
 
-/** The fields that tell which rule refuses, and what would allow it. */
+/** The fields that name the rule that refuses, and the fix. */
 function reasonOf(
   denial: Denial,
   subject: ExplainedGrant,
@@ -185,7 +185,7 @@ interface ExplainerParts {
   readonly revocations: RevocationView
 }
 
-/** Explains what tokens may do, and why. It logs nobody in, and counts and logs nothing. */
+/** Explains the permissions of tokens. It logs no client in, and counts and logs nothing. */
 export class TokenExplainer {
   readonly #parts: ExplainerParts
 
@@ -194,7 +194,7 @@ export class TokenExplainer {
   }
 
   /**
-   * Explains a token that somebody may log in with. Never rejects.
+   * Explains a token that is not logged in. Never rejects.
    *
    * @param token As it came, of any size.
    */
@@ -207,7 +207,7 @@ export class TokenExplainer {
   #refused(token: string, { code, detail }: TokenRefusal): Explanation {
     const iss = claimedIssuer(token)
     const issuer = iss === undefined ? undefined : this.#parts.authenticator.issuers.ofName(iss)
-    // The settings do not tell the issuer that a stranger names.
+    // The `iss` of an unknown issuer is not in the settings.
     const stranger = iss !== undefined && issuer === undefined ? `: ${toByteString(iss)}` : ''
     return {
       ...UNEXPLAINED,

@@ -42,7 +42,7 @@ export interface ExplainedGrant {
   readonly unboundSources: () => readonly SourcedSelector[]
 }
 
-/** The fixes for faults of a token; a fault that is not listed has none that could be named. */
+/** The fixes for faults of a token; a fault that is not listed has none. */
 export const FIX_FOR_FAULT: Readonly<Partial<Record<FaultCode, string>>> = {
   expired: 'a new token',
   'key-removed': 'a new token, signed with a key of now',
@@ -60,7 +60,7 @@ export const FIX_FOR_FAULT: Readonly<Partial<Record<FaultCode, string>>> = {
   'too-many-names': 'fewer names in the claim; a role can hold more',
 }
 
-/** The fix where a ceiling is off, so that nobody logs in under it. */
+/** The fix where a ceiling is off, so that no token logs in under it. */
 export function fixForOff(ceiling: User): string {
   return `ACL SETUSER ${ceiling.name} on`
 }

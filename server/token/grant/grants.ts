@@ -16,7 +16,7 @@ import { CommandSets, PUBLISH_RULES, SUBSCRIBE_RULES } from './token-commands.ts
 import type { VerifiedToken } from '../verify/verify.ts'
 
 /**
- * The permissions of one session by its token. Names are byte strings.
+ * The permissions that a token gives one session. Names are byte strings.
  *
  * Order of precedence at a check: {@link isDenied} refuses before all else; then the ceilings; then any selector of `user`
  * that allows; then nothing.
@@ -129,10 +129,10 @@ export class GrantCompiler {
   /**
    * Compiles the grant of a live session again, after a role was edited or deleted, or its issuer was changed.
    *
-   * A token without roles and lists keeps what `acl-pubsub-default` meant when it logged in. A session is not ended for too
+   * A token without roles and lists keeps the `acl-pubsub-default` of its login. A session is not ended for too
    * many patterns; those that do not fit vanish.
    *
-   * @param token The session's token as its issuer's settings of now have it. What it claims is the same.
+   * @param token The session's token under the current settings of its issuer. Its claims are the same.
    * @returns The same object if nothing has changed for this session.
    */
   recompile(grant: CompiledGrant, token: VerifiedToken = grant.token): CompiledGrant {
@@ -144,14 +144,14 @@ export class GrantCompiler {
     return { ...grant, user, issuerCeiling: token.issuer.ceiling, token }
   }
 
-  /** The identity of a session of this grant, under the ceilings of now. */
+  /** The identity of a session of this grant, under the current ceilings. */
   identityOf(grant: CompiledGrant): Identity {
     return { user: grant.user, ceilings: this.#ceilingsOf(grant), token: grant }
   }
 
   /**
-   * The stored users that bound a grant: its own ceiling, and that of its issuer. Where the issuer's does not exist, one that is
-   * off and allows nothing stands for it: a bound that is missing must not be read as none.
+   * The stored users that bound a grant: its own ceiling, and that of its issuer. If the issuer's does not exist, a user
+   * that is off and allows nothing replaces it: a missing bound must not mean none.
    */
   #ceilingsOf({ userName, issuerCeiling }: CompiledGrant): readonly User[] {
     const ceilings: User[] = []

@@ -24,7 +24,7 @@ const COMMON_COMMANDS: readonly string[] = (
   'unsubscribe punsubscribe sunsubscribe'
 ).split(' ')
 
-/** Reports whether a selector allows all of a command, whatever its arguments. */
+/** Reports whether a selector allows a command with any arguments. */
 export function hasCommand({ allowed }: Selector, id: number): boolean {
   return (((allowed[id >>> 5] ?? 0) >>> (id & 31)) & 1) === 1
 }

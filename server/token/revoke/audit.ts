@@ -77,7 +77,7 @@ export class AuditLog {
   /**
    * Adds an entry. Settles when it is handed to the system; entries stay in order.
    *
-   * @throws The system's error; the entry is in memory all the same.
+   * @throws The system's error; the entry is still in memory.
    */
   append(entry: AuditEntry): Promise<void> {
     this.#recent.push(entry)

@@ -29,7 +29,7 @@ export interface RevocationActor {
 interface RevocationOutcome {
   /** Live sessions that it hit. */
   readonly sessions: number
-  /** It is on disk. If not, it is in force all the same, as long as this process lives. */
+  /** It is on disk. If not, it is still in force while this process lives. */
   readonly durable: boolean
 }
 
@@ -46,8 +46,8 @@ const SPACES: Readonly<Record<MessageKind, Space>> = {
 }
 
 /**
- * Carries out TOKEN REVOKE and TOKEN UNREVOKE (in force at once, then on disk, then answered), and takes from live sessions what
- * they may not have any more: subscriptions, queued messages, or the connection.
+ * Carries out TOKEN REVOKE and TOKEN UNREVOKE (in force at once, then on disk, then answered), and takes from live
+ * sessions the subscriptions, queued messages or connections that they lose.
  */
 export class Enforcement {
   readonly #parts: SessionHost
@@ -79,8 +79,8 @@ export class Enforcement {
   }
 
   /**
-   * Carries an order out. From the moment of the call no token that it names logs in, and no session subscribes or publishes
-   * what it takes away; when the promise settles, no session that it hits is given another message.
+   * Carries an order out. From the call on, no token that it names logs in, and no session subscribes to or publishes on a
+   * channel that it takes away. After the promise has settled, no session that it hits receives another message.
    *
    * Never rejects.
    */
@@ -117,8 +117,8 @@ export class Enforcement {
   }
 
   /**
-   * Ends what a session may not hold by the rules of now: TCP is closed without a line, as Redis does; a WebSocket is told, and
-   * closed or unsubscribed.
+   * Ends subscriptions that a session may not hold under the current rules. TCP is closed without a line, as Redis does; a
+   * WebSocket is told, and closed or unsubscribed.
    *
    * @returns False if it had lost nothing.
    */
@@ -180,7 +180,7 @@ export class Enforcement {
     if (!this.dropLost(client, text)) tell(client, tokenPushes.revoked(record.target, text))
   }
 
-  /** Gives sessions back what the revocation of a channel took from their patterns. */
+  /** Lets patterns of sessions receive a channel again after its revocation has ended. */
   #relax(record: Revocation): void {
     if (record.kind !== 'channel') return
     for (const client of this.targets(record)) this.#parts.registry.regroup(client, () => {})

@@ -12,7 +12,7 @@ export type LogEntry =
   | { readonly op: 'revoke'; readonly record: Revocation }
   /** TOKEN UNREVOKE. */
   | { readonly op: 'lift'; readonly id: number }
-  /** Ids below this were given out already. */
+  /** Ids below this are taken. */
   | { readonly op: 'next'; readonly id: number }
 
 /** The calls of the file system that the log makes; tests let them fail. */
@@ -102,7 +102,7 @@ export class RevocationLog {
   /**
    * Proves that the file can be written, and compacts it if needed.
    *
-   * @param isStale It holds more than what is in force.
+   * @param isStale It also holds records that are no longer in force.
    * @throws RespcastError `ERR_DATA_DIR`
    */
   async prepare(isStale: boolean): Promise<void> {
@@ -174,7 +174,7 @@ export class RevocationLog {
     await writeWhole(handle, bytes)
     await handle.sync()
     this.#bytes += bytes.length
-    // Somebody removed the file: bytes written to it are lost with the process.
+    // The file was removed: bytes written to it are lost with the process.
     if ((await handle.stat()).nlink === 0) await this.#rewrite()
   }
 

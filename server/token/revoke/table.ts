@@ -10,7 +10,7 @@ const LOOK_MS = 1_000
 
 interface Kept {
   readonly record: Revocation
-  /** Monotonic: the record is kept until then, however the wall clock is set. */
+  /** Monotonic: the record is kept until then, even if the wall clock is set. */
   readonly untilMs: number
 }
 

@@ -68,7 +68,7 @@ export interface LiveSessions {
 }
 
 /**
- * The live sessions that an order hits: those that it names, whatever their `iat`; for a channel those that hold a
+ * The live sessions that an order hits: those that it names, regardless of their `iat`; for a channel those that hold a
  * subscription through which a matching channel may be received.
  */
 export function findTargets(

@@ -77,7 +77,7 @@ export class TokenAuthenticator {
   /**
    * Compiles the grant of a live session again after a change of its roles or issuer.
    *
-   * @returns The same object if nothing changed for it, or if its token is trusted no longer.
+   * @returns The same object if nothing changed for it, or if its token is no longer trusted.
    */
   recompile(grant: CompiledGrant): CompiledGrant {
     const token = this.#tokenNow(grant)

@@ -22,7 +22,7 @@ interface TokenLife {
   readonly graceMs: number
 }
 
-/** The latest that a call may come, and the number of slots. */
+/** The longest delay of a call, and the number of slots. */
 const TICK_MS = 250
 const SLOTS = 4096
 

@@ -5,7 +5,7 @@ import { toByteString } from '../text.ts'
 
 /** A subscription that was taken away. */
 export interface LostSubscription extends Subscription {
-  /** Subscriptions that the client has left then: the count of the confirmation. */
+  /** Number of remaining subscriptions of the client: the count of the confirmation. */
   readonly left: number
 }
 

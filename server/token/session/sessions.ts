@@ -138,7 +138,7 @@ export class TokenSessions {
     return true
   }
 
-  /** Re-evaluates the sessions that a change of stored users concerns, and no other. */
+  /** Re-evaluates the sessions that a change of stored users concerns. */
   #usersChanged(changes: readonly UserChange[]): void {
     for (const { name, before, after } of changes) {
       if (before === after) continue
@@ -181,7 +181,7 @@ export class TokenSessions {
     for (const client of this.#index.find('role', role)) this.#reevaluate(client, false)
   }
 
-  /** Recompiles the grant of a session and ends what it lost. @param always Even if the grant is the same: ceilings may differ. */
+  /** Recompiles the grant of a session and ends its lost subscriptions. @param always Even if the grant is the same: ceilings may differ. */
   #reevaluate(client: Client, always: boolean): void {
     const session = this.#sessions.get(client)
     if (!session) return
@@ -191,7 +191,7 @@ export class TokenSessions {
     this.#judge(client, grant)
   }
 
-  /** Judges a session by its grant under the current ceilings, and ends what it lost. */
+  /** Judges a session by its grant under the current ceilings, and ends its lost subscriptions. */
   #judge(client: Client, grant: CompiledGrant): void {
     const { authenticator, clients } = this.#parts
     clients.setIdentity(client, authenticator.grants.identityOf(grant))
@@ -203,7 +203,7 @@ export class TokenSessions {
       const session = this.#sessions.get(client)
       if (!session) continue
       if (before && !after) {
-        // As Redis does where a user is deleted, whatever the client holds.
+        // As Redis closes the clients of a deleted user, regardless of their subscriptions.
         client.close(CLOSES.userDeleted)
         continue
       }

@@ -62,14 +62,14 @@ const LISTS = ['channels', 'subscribe', 'publish', 'deny'] as const
 const CLAIM_KEYS: readonly string[] = ['roles', 'group', ...LISTS]
 
 /**
- * Reads the claim object of the server's own format, strictly: a grant that is only half understood is no grant.
+ * Reads the claim object of the server's own format, strictly: a grant that is understood only in part is no grant.
  *
  * @param path Claim name, or dotted path of own keys.
  */
 function readClaim(payload: JsonObject, path: string): ClaimedGrant {
   const found = lookUp(payload, path)
   if (found === undefined) return NO_CLAIMS
-  // A path that ends in something else than an object is a fault, not an absence: under acl-pubsub-default
+  // A path that ends in anything but an object is a fault, not an absence: under acl-pubsub-default
   // allchannels an absent claim means more than a present one.
   if (found === 'broken' || !isJsonObject(found.value)) {
     throw malformed('the claim of the grants is not an object')

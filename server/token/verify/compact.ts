@@ -41,7 +41,7 @@ function decodePart(part: string, name: string): Buffer {
 /**
  * Decodes one part of a token to a JSON object.
  *
- * @param name Which part, for the fault.
+ * @param name Name of the part, for the fault.
  * @throws TokenFault
  */
 export function decodeObject(part: string, name: string): JsonObject {
@@ -51,7 +51,7 @@ export function decodeObject(part: string, name: string): JsonObject {
 /**
  * Parses a JSON object. Bytes that are not UTF-8 are refused: they would turn into other names.
  *
- * @param name What it is, for the fault.
+ * @param name Name of the text, for the fault.
  * @throws TokenFault
  */
 export function parseObject(json: Uint8Array | string, name: string): JsonObject {

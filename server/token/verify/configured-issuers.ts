@@ -6,7 +6,7 @@ import type { ClaimsFormat, Issuer, KeySource, PreviousSecret } from './issuer.t
 import { fromByteString } from '../text.ts'
 
 /**
- * The issuers that a configuration names, as the token part takes them.
+ * The configured issuers, in the form in which verification takes them.
  *
  * @throws RespcastError `ERR_CONFIG`: an issuer has no key source, or several.
  */

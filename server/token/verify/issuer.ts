@@ -52,7 +52,7 @@ export interface Issuer {
   readonly format: ClaimsFormat
   /** The roles it may name (globs over byte strings, without `role:`); `undefined` is all. */
   readonly roles: readonly Glob[] | undefined
-  /** Name of the ACL user that bounds what its tokens grant (byte string); empty is none. */
+  /** Name of the ACL user that bounds the grants of its tokens (byte string); empty is none. */
   readonly ceiling: string
   /** Tolerance for `nbf` and `iat`; never for `exp`. */
   readonly leewaySeconds: number

@@ -43,7 +43,7 @@ const MAX_CANDIDATES = 4
 /**
  * The keys of a key set that is kept elsewhere and changes there.
  *
- * At most one load is under way, and none starts before the cool-down of the last one is over, whether or not that succeeded:
+ * At most one load is under way, and none starts before the cool-down of the last one is over, even if that failed:
  * unknown key ids cannot make it load more often. While loads fail the last good keys stay.
  */
 export class JwksCache implements KeySet {

@@ -20,7 +20,7 @@ interface FetchBounds {
 
 /**
  * Fetches a text over HTTP, and gives up early: at a redirect, at any status but 200, at the first byte over the
- * bound, and at the deadline, whether or not the other side ever answers.
+ * bound, and at the deadline, even if the other side never answers.
  *
  * @returns The body, which must be UTF-8.
  * @throws Error with a clause for the log.

@@ -24,7 +24,7 @@ export interface KeySet {
    */
   start(): Promise<void>
   /**
-   * As {@link start}, in this turn: files are read here and now, and what comes from a URL is fetched in the background.
+   * As {@link start}, in this turn: files are read here and now, and URLs are fetched in the background.
    *
    * @throws RespcastError `ERR_CONFIG` if a key file cannot be used.
    */

@@ -54,7 +54,7 @@ interface SecretKey extends VerificationKey {
 
 /**
  * Makes a verification key of a secret. It is imported once for each algorithm: left to the verification, the import took a
- * fifth of what a WebSocket with its login allocates (59 kB, against 47 kB this way).
+ * fifth of the memory that a WebSocket with its login allocates (59 kB, against 47 kB this way).
  *
  * @param secret Not changed afterwards.
  */

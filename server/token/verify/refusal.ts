@@ -7,7 +7,7 @@ export const MAX_TOKEN_BYTES = 8192
 export type FaultCode =
   /** Not a signed token in compact form: length, parts, base64url, JSON. */
   | 'malformed'
-  /** The header asks for something that is not accepted, or leaves out what is needed. */
+  /** The header asks for something that is not accepted, or lacks a required field. */
   | 'header'
   | 'no-issuer'
   | 'unknown-issuer'

@@ -62,7 +62,7 @@ export class TrustedIssuers {
     return this.#byIss.get(iss)?.issuer
   }
 
-  /** Reports whether a stored user bounds what some issuer grants. */
+  /** Reports whether a stored user bounds the grants of some issuer. */
   isCeiling(userName: string): boolean {
     for (const { issuer } of this.#byIss.values()) if (issuer.ceiling === userName) return true
     return false

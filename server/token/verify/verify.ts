@@ -93,7 +93,7 @@ export async function verify(
 
     const keys = await trusted.keys.candidates(alg, kid)
     const { key, bytes } = await verifySignature(token, alg, keys)
-    // The key may have been taken out while it was at work, and its sessions ended, before this one is among them.
+    // The key may have been removed during the verification, and its sessions closed without this one.
     if (!trusted.keys.holds(key.id))
       throw new TokenFault('key-removed', 'its key was removed meanwhile')
     const verified = parseObject(bytes, 'payload')
@@ -137,7 +137,7 @@ async function verifySignature(
       const { payload } = await compactVerify(token, await key.for(alg), { algorithms: [alg] })
       return { key, bytes: payload }
     } catch {
-      // The next key may fit. In which way each of them fails matters to nobody.
+      // The next key may fit; the failure of each does not matter.
     }
   }
   throw new TokenFault('signature', 'the signature is wrong')
