@@ -4,7 +4,7 @@ import { CATEGORIES, type Category } from './categories.ts'
 /**
  * Commands by their ACL categories: a line of categories that ends in a colon, then the names that have just
  * these. Taken from the answers of Redis 7.0 and Valkey 8.0 to COMMAND, with the additions of Redis 7.4 and 8.0
- * (hash-field expiry, vector sets) and Valkey 8.1, 9.0 and 9.1 (COMMANDLOG, slot migration) add.
+ * (hash-field expiry, vector sets) and of Valkey 8.1, 9.0 and 9.1 (COMMANDLOG, slot migration).
  */
 const TABLE = `
 keyspace read fast:

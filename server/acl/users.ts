@@ -85,7 +85,7 @@ export class UserTable {
 
   /** All users in byte-wise order of their names (ACL LIST, ACL SAVE). */
   list(): User[] {
-    return this.names().map((name) => this.#users.get(name) as User)
+    return [...this.#users.values()].sort((a, b) => compareBytes(a.name, b.name))
   }
 
   /**

@@ -71,7 +71,7 @@ export class MemoryLedger {
   /** A client of the largest size class; undefined where none may be evicted. */
   biggest(): Client | undefined {
     for (let size = CLASSES - 1; size >= 0; size--) {
-      for (const client of this.#classes[size] as Set<Client>) return client
+      for (const client of this.#classes[size] ?? []) return client
     }
     return undefined
   }

@@ -43,7 +43,11 @@ export function settingOf(settings: SettingMap, directive: Directive): Setting {
 }
 
 /** The value of a setting whose directive is of a type. */
-export function valueOf<T extends DirectiveType>({ value }: Setting, _type: T): ValueOf<T> {
+export function valueOf<T extends DirectiveType>(
+  { directive, value }: Setting,
+  type: T,
+): ValueOf<T> {
+  if (directive.type !== type) throw new Error(`${directive.name} is not of type ${type}`)
   return value as ValueOf<T>
 }
 

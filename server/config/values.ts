@@ -20,7 +20,7 @@ export interface BufferLimit {
 export type BufferLimits = Readonly<Record<BufferClass, BufferLimit>>
 
 /** Bytes, or a share of `maxmemory`. */
-export type MemoryOrPercent = { readonly bytes: number } | { readonly percent: number }
+type MemoryOrPercent = { readonly bytes: number } | { readonly percent: number }
 
 /** The lines of a directive that may stand several times, each split into words. */
 export type Lines = readonly (readonly string[])[]

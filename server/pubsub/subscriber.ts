@@ -38,7 +38,7 @@ export type Space = 'channel' | 'pattern' | 'shard'
  * Nearly always one user owns all, so owners are kept by name only if they differ from the first. Most subscribers have
  * one subscription: a single name is kept without a set.
  */
-export class NameTable {
+class NameTable {
   #names: string | Set<string> | undefined
   readonly #owner: string
   #otherOwners: Map<string, string> | undefined
@@ -88,7 +88,8 @@ export class NameTable {
 const NONE = new NameTable('')
 
 /**
- * The subscriptions of one subscriber, by name (byte strings), so that a disconnect costs its own subscriptions only. Changed by the registry alone.
+ * The subscriptions of one subscriber, by name (byte strings), so that a disconnect costs its own subscriptions only.
+ * Only the registry changes them.
  */
 export class Subscriptions {
   #channels: NameTable | undefined

@@ -181,7 +181,11 @@ export class TokenSessions {
     for (const client of this.#index.find('role', role)) this.#reevaluate(client, false)
   }
 
-  /** Recompiles the grant of a session and ends its lost subscriptions. @param always Even if the grant is the same: ceilings may differ. */
+  /**
+   * Recompiles the grant of a session and ends its lost subscriptions.
+   *
+   * @param always Even if the grant is the same: ceilings may differ.
+   */
   #reevaluate(client: Client, always: boolean): void {
     const session = this.#sessions.get(client)
     if (!session) return

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Issuer } from '../../../../server/token/verify/issuer.ts'
-import type { Fetch } from '../../../../server/token/verify/key-fetch.ts'
+import type { Issuer } from '../../../server/token/verify/issuer.ts'
+import type { Fetch } from '../../../server/token/verify/key-fetch.ts'
 import {
   jwks,
   makeKey,
@@ -15,16 +15,8 @@ import {
   token,
   tokenBy,
   userOf,
-} from '../../../support/tokens.ts'
-import {
-  fromShop,
-  login,
-  maySubscribe,
-  OTHER,
-  refusal,
-  shop,
-  type Tested,
-} from '../support/shop.ts'
+} from '../../support/tokens.ts'
+import { fromShop, login, maySubscribe, OTHER, refusal, shop, type Tested } from './support/shop.ts'
 
 describe('issuers that change under a running server', () => {
   test('a candidate that cannot be used changes nothing', async () => {
