@@ -1,20 +1,18 @@
-import { readFileSync, rmSync, writeFileSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectControl, type Control } from '../support/oracle-session.ts'
 import { startServer, type TestGateway } from '../support/server.ts'
+import { folderWith } from '../support/folder.ts'
 
 describe('the ACL file', () => {
-  let dir: string
   let file: string
   let server: TestGateway
   let control: Control
 
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'respcast-autosave-'))
+    const dir = folderWith({ 'users.acl': 'user bob on nopass\nuser role:old\n' })
     file = join(dir, 'users.acl')
-    writeFileSync(file, 'user bob on nopass\nuser role:old\n')
     server = await startServer({ directives: { aclfile: file } })
     control = await connectControl(server.port)
   })
@@ -22,7 +20,6 @@ describe('the ACL file', () => {
   afterEach(async () => {
     control.close()
     await server.stop()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   const names = (): string[] =>

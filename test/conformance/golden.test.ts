@@ -1,23 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { expectGoldenAnswer } from '../support/golden-answer.ts'
 import { connectControl, connectPeer, Session } from '../support/oracle-session.ts'
 import { connectWebSocket } from '../support/resp-client.ts'
-import { startServer, type TestGateway } from '../support/server.ts'
 import { encodeWords, type Transcript } from '../support/transcript.ts'
 import { GOLDEN_ACL } from './golden-acl.ts'
 import { GOLDEN_MULTI } from './golden-multi.ts'
 import { GOLDEN_PUBSUB } from './golden-pubsub.ts'
 import { GOLDEN_REPLIES } from './golden-replies.ts'
+import { sharedServer } from '../support/opened.ts'
 
-let server: TestGateway
-
-beforeAll(async () => {
-  server = await startServer()
-})
-
-afterAll(async () => {
-  await server.stop()
-})
+const server = sharedServer()
 
 async function play(session: Session, transcript: Transcript): Promise<void> {
   try {

@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { freePort } from '../support/redis-servers.ts'
-import { startServer, type TestGateway } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
 import { eventually, Received } from './collect.ts'
+import { sharedServer } from '../support/opened.ts'
 
 async function connect(port: number, protocol: 2 | 3, more: object = {}): Promise<Redis> {
   const client = new Redis({ host: '127.0.0.1', port, protocol, lazyConnect: true, ...more })
@@ -13,16 +14,8 @@ async function connect(port: number, protocol: 2 | 3, more: object = {}): Promis
 
 for (const protocol of [2, 3] as const) {
   describe(`ioredis in RESP${protocol}`, () => {
-    let server: TestGateway
-
-    beforeAll(async () => {
-      server = await startServer({
-        directives: { user: [['alice', 'on', '>pw', '&room:*', '+@all']] },
-      })
-    })
-
-    afterAll(async () => {
-      await server.stop()
+    const server = sharedServer({
+      directives: { user: [['alice', 'on', '>pw', '&room:*', '+@all']] },
     })
 
     test('becomes ready, subscribes and publishes', async () => {

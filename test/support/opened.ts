@@ -1,4 +1,4 @@
-import { afterEach } from 'vitest'
+import { afterEach, beforeAll } from 'vitest'
 import {
   connectRaw,
   connectWebSocket,
@@ -152,4 +152,14 @@ export async function eventually(what: string, holds: () => boolean): Promise<vo
 /** Lets everything that is readable now be handled. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve))
+}
+
+/** A server for all tests of a file or `describe`; it is there once they run. */
+export function sharedServer(options?: ServerOptions): TestGateway {
+  const server = {} as TestGateway
+  beforeAll(async () => {
+    Object.assign(server, await startServer(options))
+    return () => server.stop()
+  })
+  return server
 }

@@ -1,9 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import type { Opener } from './opened.ts'
+import { folderWith } from './folder.ts'
 
 /** The folder of the repository. */
 export const ROOT = join(import.meta.dirname, '../..')
@@ -31,17 +30,6 @@ export interface Run {
   says(text: string): Promise<void>
 }
 
-/** Makes a folder with these files; it is deleted when the test is over. */
-export function folderWith(
-  open: Pick<Opener, 'onEnd'>,
-  files: Readonly<Record<string, string>> = {},
-): string {
-  const folder = mkdtempSync(join(tmpdir(), 'respcast-'))
-  open.onEnd(() => rmSync(folder, { recursive: true, force: true }))
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  return folder
-}
-
 /** Runs `respcast ...args`, with nothing of this process's environment that configures it. */
 export function respcast(
   open: Pick<Opener, 'onEnd'>,
@@ -49,7 +37,7 @@ export function respcast(
   options: { cwd?: string; env?: object; input?: string } = {},
 ): Run {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd: options.cwd ?? folderWith(open),
+    cwd: options.cwd ?? folderWith(),
     env: { PATH: process.env['PATH'], ...options.env },
   })
   child.stdin.end(options.input ?? '')

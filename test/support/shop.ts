@@ -4,7 +4,7 @@ import { mintToken, type TokenRequest } from '../../server/token/mint.ts'
 import type { RawClient, RawWebSocket } from './resp-client.ts'
 import type { TestGateway } from './server.ts'
 import { DEFAULT_USER, type Opener } from './opened.ts'
-import { folderWith } from './process.ts'
+import { folderWith } from './folder.ts'
 
 /** The `iss` of the issuer `shop`. */
 export const SHOP = 'https://shop.test'
@@ -40,7 +40,7 @@ export async function shopServer(
   more: string[][] = [],
   users: string[][] = [],
 ): Promise<{ server: TestGateway; folder: string; admin: RawClient }> {
-  const folder = folderWith(open, { secret: SHOP_SECRET })
+  const folder = folderWith({ secret: SHOP_SECRET })
   const server = await open.server({
     directives: { issuer: shopLines(folder, ...more), user: [DEFAULT_USER, ...users] },
   })

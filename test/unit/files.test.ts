@@ -2,29 +2,25 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import * as asyncFiles from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { replaceFile, replaceFileLater, SECRET_MODE, type Files } from '../../server/files.ts'
+import { folderWith } from '../support/folder.ts'
 
 let folder = ''
 let path = ''
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'respcast-files-'))
+  folder = folderWith()
   path = join(folder, 'users.acl')
 })
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 const content = Buffer.from('new \xff', 'latin1')

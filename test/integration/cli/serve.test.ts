@@ -6,15 +6,16 @@ import { describe, expect, test } from 'vitest'
 import { healthcheck } from '../../../server/cli/healthcheck.ts'
 import { checkConfiguration, serve as serveHere } from '../../../server/cli/serve.ts'
 import { RespcastError } from '../../../server/errors.ts'
-import { folderWith, respcast, runHere } from '../../support/process.ts'
+import { respcast, runHere } from '../../support/process.ts'
 import { freePort } from '../../support/redis-servers.ts'
 import { connectRaw, connectWebSocket, type RawClient, push } from '../../support/resp-client.ts'
 import { opener } from '../../support/opened.ts'
+import { folderWith } from '../../support/folder.ts'
 
 const open = opener()
 
 /** A server on ports of its own that is ready. */
-async function serve(more: readonly string[] = [], cwd = folderWith(open)) {
+async function serve(more: readonly string[] = [], cwd = folderWith()) {
   const [port, http, admin] = await Promise.all([freePort(), freePort(), freePort()])
   const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--http-port', `${http}`]
   const run = respcast(open, [...args, '--admin-port', `${admin}`, ...more], {
@@ -103,7 +104,7 @@ describe('a process that serves', () => {
   })
 
   test('keeps its process id in pidfile while it runs', async () => {
-    const cwd = folderWith(open)
+    const cwd = folderWith()
     const pidFile = join(cwd, 'pid')
     const server = await serve(['--pidfile', pidFile], cwd)
     expect(readFileSync(pidFile, 'utf8')).toBe(`${server.child.pid}\n`)
@@ -117,7 +118,7 @@ describe('a process that serves', () => {
     const port = await freePort()
     const args = ['redis.conf', '--port', `${port}`, '--http-port', '0', '--admin-port', '0']
     const run = respcast(open, [...args, '--tcp-keepalive', '33'], {
-      cwd: folderWith(open, { 'redis.conf': conf }),
+      cwd: folderWith({ 'redis.conf': conf }),
       env: { RESPCAST_CONF_TIMEOUT: '22', RESPCAST_CONF_TCP_KEEPALIVE: '23' },
     })
     await run.says('ready to accept connections')
@@ -196,7 +197,7 @@ describe('a process that cannot serve', () => {
     [['--aclfile', 'nowhere.acl'], /aclfile/],
     [['--ws-token-cookie', 'c'], /ws-allowed-origins/],
   ])('%j is refused with one line by a start and by --check', async (args, reason) => {
-    const cwd = folderWith(open)
+    const cwd = folderWith()
     expect(await refusal(serveHere, cwd, args)).toMatch(reason)
     expect(await refusal(checkConfiguration, cwd, args)).toMatch(reason)
     const log = join(cwd, 'log')
@@ -212,7 +213,7 @@ describe('a process that cannot serve', () => {
   ])('an issuer %j is refused with one line by a start and by --check', async (line, reason) => {
     const shop = 'issuer shop issuer https://shop.example\nissuer shop audience app\n'
     const conf = `port 0\nhttp-port 0\n${shop}issuer ${line}\n`
-    const cwd = folderWith(open, { 'a.conf': conf })
+    const cwd = folderWith({ 'a.conf': conf })
     expect(await refusal(serveHere, cwd, ['a.conf'])).toMatch(reason)
     expect(await refusal(checkConfiguration, cwd, ['a.conf'])).toMatch(reason)
   })
@@ -220,7 +221,7 @@ describe('a process that cannot serve', () => {
   test('--check says that a good configuration is good, starts nothing and fetches nothing', async () => {
     const issuer =
       'jwt-issuer i\njwt-audience a\njwt-jwks-url http://127.0.0.1:1/keys\njwt-algorithms ES256\n'
-    const cwd = folderWith(open, { 'a.conf': `port 1\nuser u on >p +@all\n${issuer}` })
+    const cwd = folderWith({ 'a.conf': `port 1\nuser u on >p +@all\n${issuer}` })
     expect(await respcast(open, ['--check', 'a.conf'], { cwd }).ended).toEqual({
       code: 0,
       output: 'The configuration is good.\n',

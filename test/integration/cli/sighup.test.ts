@@ -3,16 +3,17 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../server/clock.ts'
 import { mintToken } from '../../../server/token/mint.ts'
-import { folderWith, respcast } from '../../support/process.ts'
+import { respcast } from '../../support/process.ts'
 import { freePort } from '../../support/redis-servers.ts'
 import { connectRaw } from '../../support/resp-client.ts'
 import { ask } from '../../support/ask.ts'
 import { eventually, opener } from '../../support/opened.ts'
+import { folderWith } from '../../support/folder.ts'
 
 const open = opener()
 
 test('SIGHUP makes a running server read its configuration and its key files again', async () => {
-  const dir = folderWith(open)
+  const dir = folderWith()
   const port = await freePort()
   const log = join(dir, 'log')
   const file = join(dir, 'respcast.conf')

@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest'
 import { tokenCommand } from '../../../server/cli/token.ts'
 import { systemClock } from '../../../server/clock.ts'
 import { mintToken } from '../../../server/token/mint.ts'
-import { folderWith, respcast, runHere, type Outcome } from '../../support/process.ts'
+import { respcast, runHere, type Outcome } from '../../support/process.ts'
 import { ask } from '../../support/ask.ts'
 import { opener } from '../../support/opened.ts'
+import { folderWith } from '../../support/folder.ts'
 
 const open = opener()
 
@@ -20,7 +21,7 @@ function token(cwd: string, args: readonly string[]): Promise<Outcome> {
 
 /** A folder with a configuration. */
 function configured(): string {
-  return folderWith(open, {
+  return folderWith({
     secret: SECRET,
     [FILE]:
       'dir .\njwt-issuer https://issuer.test\njwt-audience test\njwt-secret-file secret\n' +
@@ -46,7 +47,7 @@ const mint = (sub: string, grants: object, more: object = {}): Promise<string> =
 
 describe('respcast token', () => {
   test('mint makes a token with the development key alone; verify and explain know it', async () => {
-    const dir = folderWith(open)
+    const dir = folderWith()
     const mintFlags = ['token', 'mint', '--sub', '42', '--role', 'demo']
     const minted = await respcast(open, mintFlags, { cwd: dir }).ended
     expect(minted).toMatchObject({ code: 0, errors: '' })
@@ -130,13 +131,13 @@ describe('respcast token', () => {
       /^respcast token explain: subscribe needs a channel\n$/,
     ],
   ])('%j is not understood: exit code 2', async (args, errors) => {
-    const outcome = await token(folderWith(open), args)
+    const outcome = await token(folderWith(), args)
     expect(outcome).toMatchObject({ code: 2, output: '' })
     expect(outcome.errors).toMatch(errors)
   })
 
   test('--help is no error', async () => {
-    const { code, output } = await token(folderWith(open), ['explain', '--help'])
+    const { code, output } = await token(folderWith(), ['explain', '--help'])
     expect(code).toBe(0)
     expect(output).toMatch(/respcast token explain <token> \[file\]/)
   })

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { RespReader } from '../../../shared/resp/reader.ts'
 import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
-import { startServer, type TestGateway } from '../../support/server.ts'
-import { nextTurn, opener, type Transport } from '../../support/opened.ts'
+import { type TestGateway } from '../../support/server.ts'
+import { nextTurn, opener, type Transport, sharedServer } from '../../support/opened.ts'
 import { cutAtRandom, seededRandom } from '../../support/random.ts'
 
 const open = opener()
@@ -57,21 +57,17 @@ function assertMessagesAreWhole(client: RawClient): void {
   }
 }
 
+/** Limits above all sizes below. */
+const WIDE = {
+  'client-output-buffer-limit': 'pubsub 0 0 0 websocket 0 0 0',
+  'ws-max-payload': '128mb',
+  'ws-max-message-out': '128mb',
+}
+
 describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (shareBytes) => {
-  let server: TestGateway
-
-  beforeAll(async () => {
-    server = await startServer({
-      directives: {
-        'min-string-size-avoid-copy-reply': shareBytes,
-        'client-output-buffer-limit': 'pubsub 0 0 0 websocket 0 0 0',
-        'ws-max-payload': '128mb',
-        'ws-max-message-out': '128mb',
-      },
-    })
+  const server = sharedServer({
+    directives: { 'min-string-size-avoid-copy-reply': shareBytes, ...WIDE },
   })
-
-  afterAll(() => server.stop())
 
   describe.each(RESP3_TRANSPORTS)('a client that publishes to its own channel, %s', (transport) => {
     test.each(SIZES)('gets the reply, then the push in one piece: %i bytes', async (size) => {
@@ -176,19 +172,7 @@ describe.each(['1', '16384'])('with min-string-size-avoid-copy-reply %s', (share
 
 describe('64 MiB with limits raised', () => {
   const payload = payloadOf(64 * MIB)
-  let server: TestGateway
-
-  beforeAll(async () => {
-    server = await startServer({
-      directives: {
-        'client-output-buffer-limit': 'pubsub 0 0 0 websocket 0 0 0',
-        'ws-max-payload': '128mb',
-        'ws-max-message-out': '128mb',
-      },
-    })
-  })
-
-  afterAll(() => server.stop())
+  const server = sharedServer({ directives: WIDE })
 
   test.each(RESP3_TRANSPORTS)('arrive in one piece after the reply, %s', async (transport) => {
     const publisher = await open.client(server, transport)

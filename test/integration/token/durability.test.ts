@@ -2,10 +2,11 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { eventually, opener } from '../../support/opened.ts'
-import { folderWith, respcast, type Run } from '../../support/process.ts'
+import { respcast, type Run } from '../../support/process.ts'
 import { seededRandom } from '../../support/random.ts'
 import { connectRaw, type RawClient } from '../../support/resp-client.ts'
 import { TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../../support/server.ts'
+import { folderWith } from '../../support/folder.ts'
 
 const open = opener()
 
@@ -76,7 +77,7 @@ describe('kill -9 at a random moment', () => {
       const random = seededRandom(4)
       const revoked: string[] = []
       const roles: string[] = []
-      const folder = folderWith(open, { 'users.acl': '' })
+      const folder = folderWith({ 'users.acl': '' })
       const connect = async (): Promise<RawClient> => {
         const client = await connectRaw(join(folder, 'socket'))
         open.onEnd(() => client.destroy())

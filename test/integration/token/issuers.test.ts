@@ -15,7 +15,7 @@ import {
   shopServer,
   shopSession,
 } from '../../support/shop.ts'
-import { folderWith } from '../../support/process.ts'
+import { folderWith } from '../../support/folder.ts'
 
 const open = opener()
 
@@ -126,7 +126,7 @@ describe('the bounds of an issuer', () => {
 
 describe('CONFIG SET of issuers', () => {
   test('lets a new issuer in, and takes it away with its sessions', async () => {
-    const folder = folderWith(open, { secret: SHOP_SECRET })
+    const folder = folderWith({ secret: SHOP_SECRET })
     const [server, admin] = await open.withTcp({ directives: { user: [DEFAULT_USER] } }, 3)
     const token = await fromShop('1', { channels: ['a'] })
     const tcp = await open.tcp(server, 3)
@@ -236,7 +236,7 @@ describe('CONFIG SET of issuers', () => {
 
 describe('a configuration that is read again', () => {
   test('puts issuers of the file in force and takes those away that are gone, in one step', async () => {
-    const folder = folderWith(open, { secret: SHOP_SECRET })
+    const folder = folderWith({ secret: SHOP_SECRET })
     const server = await open.server({ issuer: false, directives: { user: [DEFAULT_USER] } })
     const file = join(folder, 'respcast.conf')
     const base = `bind 127.0.0.1\ndir ${server.dir}\nport 0\nhttp-port 0\nadmin-port 0\nuser ${DEFAULT_USER.join(' ')}\n`

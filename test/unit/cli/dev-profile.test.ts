@@ -1,15 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { DEV_ISSUER, devKey, prepareDevProfile } from '../../../server/cli/dev-profile.ts'
 import { loadConfig } from '../../../server/config/load.ts'
 import { Config } from '../../../server/config/store.ts'
+import { folderWith } from '../../support/folder.ts'
 
 let cwd = ''
 
-beforeEach(() => (cwd = mkdtempSync(join(tmpdir(), 'respcast-dev-'))))
-afterEach(() => rmSync(cwd, { recursive: true, force: true }))
+beforeEach(() => {
+  cwd = folderWith()
+})
 
 test('the development profile keeps its key, for its owner only', () => {
   const first = devKey(cwd)

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { findDirective } from '../../../server/config/directives.ts'
 import { parseConfig } from '../../../server/config/parse.ts'
-import { configOf, configOfFile, failureOf, folderWith } from './support.ts'
+import { configOf, configOfFile, failureOf } from './support.ts'
+import { folderWith } from '../../support/folder.ts'
 
 describe('sources', () => {
   test('later ones win: defaults, file, environment, command line', () => {

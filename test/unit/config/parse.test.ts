@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseConfig, readConfigFile } from '../../../server/config/parse.ts'
-import { configOf, configOfFile, failureOf, folderWith } from './support.ts'
+import { configOf, configOfFile, failureOf } from './support.ts'
+import { folderWith } from '../../support/folder.ts'
 
 describe('a configuration file', () => {
   test('holds one directive per line, comments, and blank lines', () => {

@@ -5,7 +5,7 @@ import { reloadConfiguration } from '../../../server/cli/configuration.ts'
 import { loadConfig } from '../../../server/config/load.ts'
 import { Config } from '../../../server/config/store.ts'
 import type { Logger } from '../../../server/log.ts'
-import { folderWith } from './support.ts'
+import { folderWith } from '../../support/folder.ts'
 
 /** A configuration over a file that a test replaces. */
 function reloadable(text: string, argv: readonly string[] = []) {

@@ -1,20 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { ConfigError } from '../../../server/config/parse.ts'
 import { loadConfig } from '../../../server/config/load.ts'
 import type { LoadInput } from '../../../server/config/load.ts'
 import { Config } from '../../../server/config/store.ts'
-
-/** A folder with files, gone when the test is over. */
-export function folderWith(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'respcast-config-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  for (const [name, text] of Object.entries(files))
-    writeFileSync(join(folder, name), text, 'latin1')
-  return folder
-}
+import { folderWith } from '../../support/folder.ts'
 
 /** The configuration that sources give; nothing but defaults without any. */
 export function configOf(input: Partial<LoadInput> = {}): Config {

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Issuer } from '../../../server/token/verify/issuer.ts'
 import type { Fetch } from '../../../server/token/verify/key-fetch.ts'
 import {
@@ -17,6 +16,7 @@ import {
   userOf,
 } from '../../support/tokens.ts'
 import { fromShop, login, maySubscribe, OTHER, refusal, shop, type Tested } from './support/shop.ts'
+import { folderWith } from '../../support/folder.ts'
 
 describe('issuers that change under a running server', () => {
   test('a candidate that cannot be used changes nothing', async () => {
@@ -281,9 +281,7 @@ describe('key sets of issuers that change', () => {
   })
 
   test('a key set in a file is read when the change is made, and a bad one refuses it', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'respcast-jwks-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    const path = join(folder, 'keys.json')
+    const path = join(folderWith(), 'keys.json')
     const { authenticator } = testAuthenticator()
     const issuers = [remote({ keys: { kind: 'jwks-file', path } })]
     expect(() => authenticator.issuers.prepare(issuers)).toThrow(`${path}: cannot be read`)

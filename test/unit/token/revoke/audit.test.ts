@@ -1,21 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { AuditLog, type AuditEntry } from '../../../../server/token/revoke/audit.ts'
+import { folderWith } from '../../../support/folder.ts'
 
 let folder: string
 let path: string
 const logs: AuditLog[] = []
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'respcast-audit-'))
+  folder = folderWith()
   path = join(folder, 'audit.log')
 })
 
 afterEach(async () => {
   for (const log of logs.splice(0)) await log.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function opened(maxBytes = 1_000_000): Promise<AuditLog> {

@@ -1,14 +1,5 @@
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import * as nodeFiles from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RevocationTable } from '../../../../server/token/revoke/table.ts'
@@ -22,19 +13,19 @@ import {
 } from '../../../../server/token/revoke/log.ts'
 import { revocationOrder } from '../../../support/tokens.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { folderWith } from '../../../support/folder.ts'
 
 let folder: string
 let path: string
 const tables: RevocationTable[] = []
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'respcast-log-'))
+  folder = folderWith()
   path = join(folder, 'token.log')
 })
 
 afterEach(async () => {
   for (const table of tables.splice(0)) await table.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function order(target: string, changes: Partial<RevocationOrder> = {}): RevocationOrder {

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Directives } from '../../../support/settings.ts'
 import { TestCore, type TestClient } from '../../../support/test-core.ts'
 import { payload, token, tokenFor } from '../../../support/tokens.ts'
 import { payloadOf } from '../../../../server/delivery/segment.ts'
+import { folderWith } from '../../../support/folder.ts'
 
 const bulk = (text: string): string => `$${text.length}\r\n${text}\r\n`
 const push = (...items: (string | number)[]): string =>
@@ -298,10 +298,7 @@ describe('ACL LOAD', () => {
 
   /** A session whose role and ceiling are out of the ACL file. */
   async function loaded() {
-    const folder = mkdtempSync(join(tmpdir(), 'respcast-acl-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    const aclfile = join(folder, 'users.acl')
-    writeFileSync(aclfile, USERS.join('\n'))
+    const aclfile = join(folderWith({ 'users.acl': USERS.join('\n') }), 'users.acl')
     const server = new TestCore({ aclfile })
     const admin = server.connect()
     const load = (...lines: string[]): void => {

@@ -1,6 +1,5 @@
 import { createHmac, createPublicKey } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TokenAuthenticator } from '../../../../server/token/session/authenticator.ts'
@@ -20,10 +19,11 @@ import {
   tokenBy,
   tokenFor,
 } from '../../../support/tokens.ts'
+import { folderWith } from '../../../support/folder.ts'
 
 const rsa = makeKey('RS256', 'rsa-1')
 const stranger = makeKey('RS256', 'rsa-1')
-const folder = mkdtempSync(join(tmpdir(), 'respcast-attacks-'))
+const folder = folderWith({}, afterAll)
 const started: TokenAuthenticator[] = []
 
 /** An authenticator for RS256 keys out of a file. */
@@ -49,7 +49,6 @@ beforeAll(async () => {
 
 afterAll(() => {
   for (const authenticator of started) authenticator.issuers.stop()
-  rmSync(folder, { recursive: true })
 })
 
 const unsigned = (header: object, body: unknown = payload()): string =>

@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { generateKeyPairSync } from 'node:crypto'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { RespcastError } from '../../../../server/errors.ts'
@@ -22,9 +21,9 @@ import {
   token,
   tokenBy,
 } from '../../../support/tokens.ts'
+import { folderWith } from '../../../support/folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'respcast-keys-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = folderWith({}, afterAll)
 
 let files = 0
 function file(content: string | Buffer): string {
