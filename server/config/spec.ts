@@ -67,7 +67,7 @@ export interface Spec<T extends DirectiveType = DirectiveType> extends Traits {
 }
 
 /** An enumeration whose words are known to the compiler. */
-interface ChoiceSpec<V extends string> extends Spec<'enumeration'> {
+export interface ChoiceSpec<V extends string> extends Spec<'enumeration'> {
   readonly values: readonly V[]
 }
 
