@@ -50,7 +50,7 @@ export function bindAddress(text: string): { host: string; optional: boolean } {
 }
 
 /**
- * The part of an address that limits per address count: an IPv4 address as it is, of IPv6 the /64, which mostly
+ * The part of an address that limits per address count: a whole IPv4 address, or the /64 of an IPv6 address, which mostly
  * belongs to one subscriber.
  */
 export function networkOf(ip: string): string {

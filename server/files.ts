@@ -94,7 +94,7 @@ export async function writeWhole(file: FileHandle, content: Buffer): Promise<voi
   }
 }
 
-/** The file that a path names in the end; the path itself where there is none yet. */
+/** The file to which symbolic links of a path lead; the path itself if the file does not exist. */
 function resolved(path: string): string {
   try {
     return realpathSync(path)

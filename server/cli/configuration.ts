@@ -8,7 +8,7 @@ import type { Fetch } from '../token/verify/key-fetch.ts'
 import { prepareDevProfile, type DevProfile } from './dev-profile.ts'
 
 /**
- * Reads the configuration of file, environment and command line; where there is none, that of the development profile.
+ * Reads the configuration of file, environment and command line; without one, that of the development profile.
  *
  * @param argv `[file] [--directive value ...]`
  * @throws RespcastError The configuration cannot be used.

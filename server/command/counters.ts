@@ -29,7 +29,7 @@ export class Counters {
   readonly rejections = new Map<Rejection, number>()
   /** Error replies by code. */
   readonly errors = new Map<string, number>()
-  /** Closed clients by cause. The server names the causes, so they are few. */
+  /** Closed clients by cause. The set of causes is fixed. */
   readonly closes = new Map<string, number>()
   errorReplies = 0
   #countsCodes = true
@@ -37,7 +37,7 @@ export class Counters {
   /** Most distinct error codes that are counted, as in Redis; with one more, none is counted any longer. */
   static readonly MAX_ERROR_CODES = 128
 
-  /** The only code in {@link errors} once there have been too many. */
+  /** The only code in {@link errors} after there were too many. */
   static readonly CODES_DISABLED = 'ERRORSTATS_DISABLED'
 
   countError(code: string): void {

@@ -36,7 +36,7 @@ class SharedContext implements CommandContext {
 }
 
 /**
- * Takes requests to their commands. The checks are in the order of Redis, but for the login, which comes first as in Valkey
+ * Passes requests to their commands. The checks are in the order of Redis, except that the login comes first, as in Valkey
  * 9.1: without one, a client does not learn which commands exist.
  */
 export class Dispatcher {

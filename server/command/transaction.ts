@@ -18,7 +18,7 @@ export interface Transaction {
   dirty: boolean
 }
 
-/** Queues a command; nothing is kept once EXEC is bound to fail. */
+/** Queues a command; nothing is kept after EXEC is bound to fail. */
 export function enqueue(transaction: Transaction, command: Command, request: Request): void {
   if (transaction.dirty) return
   const own = request.detach()
@@ -50,7 +50,7 @@ function exec(context: CommandContext): void {
   // With replies switched off the pushes of subscribing commands still go out, so the header must not.
   if (client.replyMode === 'on') reply.array(transaction.queue.length)
   for (const { command, request } of transaction.queue) context.runQueued(command, request)
-  // Each command was silenced by itself; a CLIENT REPLY among them takes nothing back.
+  // CLIENT REPLY silences each command by itself, and has no effect on those before it.
   context.repliedByPush = true
 }
 

@@ -67,7 +67,7 @@ export interface Change {
 }
 
 /**
- * Reads the pairs of CONFIG SET without changing anything. As in Redis all names are looked at before any value.
+ * Reads the pairs of CONFIG SET without changing anything. As in Redis all names are checked before any value.
  *
  * @returns The changes, or the error's text after `ERR `.
  * @see Redis CONFIG SET

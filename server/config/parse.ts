@@ -140,7 +140,7 @@ const SPECIAL = /[*?[]/
 
 /**
  * Lists the files that a path with wildcards stands for, sorted, as glob(3) does for `include`: a wildcard does not
- * cross a `/`, and a leading dot has to be written. A path without wildcards stands for itself.
+ * cross a `/`, and a leading dot has to be written. A path without wildcards is returned unchanged.
  *
  * @param path Path, absolute or relative to `cwd`; results keep that form.
  */

@@ -79,7 +79,7 @@ export class Slice {
   readonly end: number
   /** The run as it is. */
   readonly plain: Write
-  /** The arena with room for a header in front of the run, where there is room. */
+  /** The arena that has room for a header in front of the run; undefined if there is no room. */
   readonly #arena: Buffer | undefined
   #framed: Write | undefined
 

@@ -14,7 +14,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:
  * requests, so the page's origin has to be trusted (RFC 6455 section 10.2).
  *
  * Without a list only the own origin may: its host and port equal those asked for, with any scheme, since TLS may end at a
- * proxy. With a list the origin must stand in it, character by character, or the list hold `*`.
+ * proxy. With a list, the list must contain the exact origin or `*`.
  *
  * @param allowed `ws-allowed-origins`.
  */

@@ -27,7 +27,7 @@ export class Metrics {
     processMetrics()
   }
 
-  /** All figures of now, and those of the process. */
+  /** All current figures, and those of the process. */
   async scrape(): Promise<string> {
     // All figures are read before the first await, so that they are of one moment.
     this.#census = takeCensus(this.#server.clients.all())

@@ -18,8 +18,8 @@ export interface DeliveryOptions {
 const FULL_SEGMENT_BYTES = 524_288
 
 /**
- * Subscribers of one name. Most names have one, and a set for one costs as much as everything else about its subscription
- * taken together: one subscriber stands for itself.
+ * Subscribers of one name. Most names have one, and a set for one costs as much as the rest of its subscription, so a
+ * single subscriber is kept without a set.
  */
 type Members = Subscriber | Set<Subscriber> | undefined
 

@@ -107,7 +107,7 @@ export function serveWebSocket(
 }
 
 function onMessage(this: WebSocket & Linked, data: RawData): void {
-  // ws is told to give buffers; fragments come joined.
+  // ws is configured to give buffers, with fragments joined.
   this.link?.received(data as Buffer)
 }
 

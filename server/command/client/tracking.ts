@@ -167,7 +167,7 @@ function flagWords(client: Client, state: Tracking): string[] {
   if (state.broadcast) flags.push('bcast')
   if (state.mode) flags.push(state.mode)
   if (state.cachingAt === client.commands - 1) {
-    // Showing the flag does not use it up.
+    // Showing the flag does not consume it.
     state.cachingAt = client.commands
     flags.push(state.mode === 'optin' ? 'caching-yes' : 'caching-no')
   }

@@ -58,7 +58,7 @@ const ADMIN = {
   categories: ['admin', 'slow', 'dangerous'],
 } as const satisfies Partial<CommandData>
 
-/** A subcommand of administrators for which one node that owns everything has no use. */
+/** A subcommand of administrators that has no use for a single node that owns all slots. */
 const REFUSED = {
   ...ADMIN,
   flags: ['admin', 'stale', 'no_async_loading'],
@@ -227,7 +227,7 @@ export const cluster: CommandData = {
   },
 }
 
-/** Sets the mode that CLIENT LIST shows; every node of this cluster answers reads anyway. */
+/** Sets the mode that CLIENT LIST shows; this node answers reads in any mode. */
 function readOnly(value: boolean): Handler {
   return inCluster(({ client, reply }) => {
     client.readOnly = value

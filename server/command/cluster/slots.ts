@@ -13,7 +13,7 @@ const SEVERAL = -2
 
 /**
  * Reports whether a command names shard channels or keys of more than one slot, which no node of a cluster serves. EXEC
- * names all that its transaction names.
+ * names the keys and channels of its transaction.
  */
 export function crossesSlots(client: Client, command: Command, request: Request): boolean {
   if (command.spec.name !== 'exec') {

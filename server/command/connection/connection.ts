@@ -67,7 +67,7 @@ async function loginByToken(
   }
 }
 
-/** A verification takes time, which a transaction does not have. */
+/** Refuses a token inside MULTI: EXEC cannot wait for its verification. */
 function refuseTokenInMulti(credentials: Credentials | undefined): string | undefined {
   return credentials?.kind === 'token' ? TOKEN_IN_MULTI : undefined
 }
@@ -76,7 +76,7 @@ function aclLogContext({ client, inTransaction }: CommandContext): AclLogEvent['
   return client.transaction || inTransaction ? 'multi' : 'toplevel'
 }
 
-/** HELLO's options, read before anything is changed. */
+/** HELLO's options, parsed before any change. */
 interface HelloOptions {
   readonly protocol: Protocol | undefined
   readonly credentials: Credentials | undefined

@@ -69,7 +69,7 @@ export const monitor: CommandData = {
       reply.error("ERR MONITOR isn't allowed for DENY BLOCKING client")
       return
     }
-    // Redis gives a client that watches already no answer at all.
+    // Redis does not answer a client that is already in MONITOR.
     if (client.isMonitor) return
     server.monitors.add(client)
     reply.ok()

@@ -96,7 +96,7 @@ const INSPECTOR = {
 
 const ALL_ARGUMENTS = { first: 1, last: -1, step: 1 }
 
-/** PUBSUB: looks into the registry. */
+/** PUBSUB: reads the registry. */
 const pubsub: CommandData = {
   ...CONTAINER,
   group: 'pubsub',

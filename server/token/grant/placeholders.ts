@@ -150,7 +150,7 @@ function claimValues(
     .filter((value) => value !== undefined)
 }
 
-/** Finds a placeholder inside `[...]` or after a backslash, where an escaped value would not stand for itself alone. */
+/** Finds a placeholder inside `[...]` or after a backslash, where an escaped value would not match itself alone. */
 function misplaced(parts: RolePattern): string | undefined {
   let fault: string | undefined
   const check = (unit: number, place: string): void => {

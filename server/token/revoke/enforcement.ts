@@ -36,7 +36,7 @@ interface RevocationOutcome {
 /** Time for which sessions are cut in one go, in ms; then other clients get their turn. */
 const SLICE_MS = 8
 
-/** Sessions between two looks at the clock. */
+/** Sessions between two readings of the clock. */
 const SESSIONS_PER_LOOK = 64
 
 const SPACES: Readonly<Record<MessageKind, Space>> = {

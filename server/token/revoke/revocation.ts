@@ -34,7 +34,7 @@ export interface RevocationOrder {
   readonly issuer: string | undefined
   readonly scope: RevocationScope | undefined
   readonly only: 'subscribe' | 'publish' | undefined
-  /** Tokens issued at or before this are refused; undefined where `iat` is not looked at (JTI, KID, HARD, CHANNEL). */
+  /** Tokens issued at or before this are refused; undefined where `iat` is ignored (JTI, KID, HARD, CHANNEL). */
   readonly beforeMs: number | undefined
   readonly hard: boolean
   /** Undefined for PERSIST. */

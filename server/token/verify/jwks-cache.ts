@@ -120,7 +120,7 @@ export class JwksCache implements KeySet {
     return this.#usable().some((key) => key.id === keyId) || this.#inherited.includes(keyId)
   }
 
-  /** Stops background refreshes. The keys at hand stay usable; a load under way has no effect any more. */
+  /** Stops background refreshes. The loaded keys stay usable; a load under way has no effect any more. */
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()

@@ -24,7 +24,7 @@ export interface KeySet {
    */
   start(): Promise<void>
   /**
-   * As {@link start}, in this turn: files are read here and now, and URLs are fetched in the background.
+   * As {@link start}, in this turn: files are read at once, and URLs are fetched in the background.
    *
    * @throws RespcastError `ERR_CONFIG` if a key file cannot be used.
    */
@@ -52,7 +52,7 @@ export interface KeySetListener {
 }
 
 /**
- * Builds the key set of an issuer. Files with a secret or a PEM key are read here and now; a key set file is read at
+ * Builds the key set of an issuer. Files with a secret or a PEM key are read at once; a key set file is read at
  * `start`, again every few minutes, and when a token names a key that it does not hold.
  *
  * @param options `times`: of sets that are loaded again, from files and URLs.

@@ -79,7 +79,7 @@ export class TrustedIssuers {
     await Promise.all(all.map(({ keys }) => keys.start()))
   }
 
-  /** Ends background work. Tokens can still be verified with the keys at hand. */
+  /** Ends background work. Tokens can still be verified with the loaded keys. */
   stop(): void {
     for (const { keys } of this.#byIss.values()) keys.stop()
   }
