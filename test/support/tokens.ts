@@ -23,12 +23,12 @@ export const AUD = 'respcast'
 /** The wall clock of a {@link FakeClock} when it is made, in seconds. */
 export const NOW = 1_700_000_000
 
-/** The default issuer, with {@link SECRET} unless told otherwise. */
 /** Settings of an issuer; roles as globs in text. */
 export type IssuerChanges = Partial<Omit<Issuer, 'roles'>> & {
   readonly roles?: readonly string[] | undefined
 }
 
+/** The default issuer, with {@link SECRET} unless told otherwise. */
 export function testIssuer({ roles, ...changes }: IssuerChanges = {}): Issuer {
   return {
     alias: undefined,

@@ -106,7 +106,7 @@ describe('peers that take their time', () => {
 describe('a proxy that cuts connections which are silent for a minute', () => {
   const IDLE_MS = 60_000
 
-  /** Ten minutes without a message, in steps of five seconds. @returns Whether the connection is still there. */
+  /** Ten minutes without a message, in steps of five seconds. @returns True if the connection is still there. */
   async function livesThrough(pingSeconds: string): Promise<boolean> {
     const clock = new FakeClock()
     const server = await open.server({ clock, directives: { 'ws-ping-interval': pingSeconds } })

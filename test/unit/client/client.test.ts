@@ -41,7 +41,7 @@ describe('A client', () => {
     expect(listener.send('PUBLISH', 'foo', 'a')).toBe(`:1\r\n${MESSAGE}`)
   })
 
-  test('gets the messages of others in front of its reply', () => {
+  test('gets the messages of others before its reply', () => {
     const { listener, publish } = subscriber()
     publish('a')
     expect(listener.send('PUBLISH', 'foo', 'a')).toBe(`${MESSAGE}:1\r\n${MESSAGE}`)

@@ -360,7 +360,7 @@ describe.each(cases)(
       expectBytes(other, message(payload) + message('z'))
     })
 
-    test('gets the messages of others in front of its own reply', () => {
+    test('gets the messages of others before its own reply', () => {
       const { self, other } = subscribed(shareBytes, transport)
       other.write(command('PUBLISH', 'wt', payload))
       self.write(command('PUBLISH', 'wt', 'own'))

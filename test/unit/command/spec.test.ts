@@ -11,7 +11,7 @@ const data: CommandData = {
   summary: 'Does.',
 }
 
-test('Specs follow the record, each container in front of its subcommands', () => {
+test('Specs follow the record, each container before its subcommands', () => {
   const specs = specsOf({
     a: data,
     b: { ...data, subcommands: { y: { ...data, arity: 3 }, x: data } },

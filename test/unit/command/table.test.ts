@@ -58,13 +58,13 @@ describe('The command table', () => {
     ])
   })
 
-  test('lists containers in front of their subcommands', () => {
+  test('lists containers before their subcommands', () => {
     expect([...table.all()].map((one) => one.spec.name)).toEqual(['ping', 'client', 'client|id'])
     expect([...table.commands()].map((one) => one.spec.name)).toEqual(['ping', 'client'])
     expect(table.size).toBe(2)
   })
 
-  test('takes no name twice, and no subcommand in front of its container', () => {
+  test('takes no name twice, and no subcommand before its container', () => {
     expect(() => new CommandTable([spec('a'), spec('a')])).toThrow("Command 'a'")
     expect(() => new CommandTable([spec('a|b'), spec('a')])).toThrow("Subcommand 'a|b'")
   })
