@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
+import { encodeCommand, push, type RawClient } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
 import { DEFAULT_USER, eventually, opener } from '../../support/opened.ts'
 

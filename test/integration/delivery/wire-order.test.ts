@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RespReader } from '../../../shared/resp/reader.ts'
-import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
-import { type TestGateway } from '../../support/server.ts'
+import { encodeCommand, push, type RawClient } from '../../support/resp-client.ts'
+import type { TestGateway } from '../../support/server.ts'
 import { nextTurn, opener, type Transport, sharedServer } from '../../support/opened.ts'
 import { cutAtRandom, seededRandom } from '../../support/random.ts'
 

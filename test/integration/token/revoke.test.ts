@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
+import { encodeCommand, push, type RawClient } from '../../support/resp-client.ts'
 import { startServer, type TestGateway } from '../../support/server.ts'
 import { DEFAULT_USER, NO_CHANNEL, opener, receiversOf } from '../../support/opened.ts'
 

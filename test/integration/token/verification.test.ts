@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
+import { encodeCommand, push, type RawClient } from '../../support/resp-client.ts'
 import { unframe } from '../../support/recording-sink.ts'
 import { DEFAULT_USER, eventually, NO_CHANNEL, opener } from '../../support/opened.ts'
 import { slowIssuer, type SlowIssuer } from '../../support/key-server.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
+import { encodeCommand, push, type RawClient } from '../../support/resp-client.ts'
 import { DEFAULT_USER, eventually, nextTurn, opener } from '../../support/opened.ts'
 import { cutAtRandom, seededRandom } from '../../support/random.ts'
 import { clientFrame, openUpgrade } from '../../support/raw-upgrade.ts'

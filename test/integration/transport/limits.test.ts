@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { encodeCommand, type RawClient, push } from '../../support/resp-client.ts'
+import { encodeCommand, push, type RawClient } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
 import { eventually, NO_AUTH, opener } from '../../support/opened.ts'
 
