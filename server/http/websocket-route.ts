@@ -10,6 +10,7 @@ import { shown } from '../log.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import { connectWebSocket } from '../transport/reception.ts'
 import {
+  CompressingSink,
   ServedWebSocket,
   serveWebSocket,
   WebSocketSink,
@@ -234,8 +235,8 @@ function accept(
 ): void {
   const { core, listener } = route
   const { socket } = request.raw
-  const compresses = core.config.boolean('ws-permessage-deflate')
-  const sink = new WebSocketSink(webSocket, compresses ? undefined : socket)
+  const Transport = core.config.boolean('ws-permessage-deflate') ? CompressingSink : WebSocketSink
+  const sink = new Transport(webSocket, socket)
   const connection = connectWebSocket(
     core,
     {

@@ -163,7 +163,7 @@ export function readAsStream(socket: Socket): ReadableSocket {
  * the stream stay whole, before or after. TLS takes one write at a time and is written by its stream.
  */
 export class SocketSink implements Sink {
-  readonly framed = false
+  readonly framed: boolean = false
   writer: Writer | undefined
   readonly #socket: Socket
   readonly #isRaw: boolean
@@ -203,20 +203,26 @@ export class SocketSink implements Sink {
 
   #writeRaw(buffers: readonly Buffer[]): boolean {
     const socket = this.#socket
-    let isTaken = false
+    outcome.isTaken = false
+    outcome.error = undefined
+    if (buffers.length === 1) socket._write(buffers[0], ENCODING, noteOutcome)
+    else socket._writev?.(buffers.map(asChunk), noteOutcome)
+    if (outcome.isTaken) {
+      if (outcome.error) socket.destroy(outcome.error)
+      return true
+    }
+    this.#pendingBytes = lengthOf(buffers)
+    // Follows the rest: its callback reports that all is gone.
+    let isOver = false
     let isLater = false
-    // Called within the call, or once the kernel has taken the rest.
-    const written = (error?: Error | null): void => {
-      isTaken = true
+    socket._write(NOTHING, ENCODING, (error) => {
+      isOver = true
       if (error) socket.destroy(error)
       else if (isLater) this.#taken()
-    }
-    if (buffers.length === 1) socket._write(buffers[0], ENCODING, written)
-    else socket._writev?.(buffers.map(asChunk), written)
-    if (isTaken as boolean) return true
+    })
     isLater = true
-    this.#pendingBytes = lengthOf(buffers)
-    return false
+    if (isOver as boolean) this.#pendingBytes = 0
+    return isOver
   }
 
   #writeStream(buffers: readonly Buffer[]): boolean {
@@ -235,6 +241,17 @@ export class SocketSink implements Sink {
     // An unfinished write of a destroyed socket is reported as finished.
     if (!this.#socket.destroyed) this.writer?.onWritable()
   }
+}
+
+/**
+ * Outcome of the raw write that is being made. Its callback runs within the call, or much later and to no end. All sockets share
+ * it, so that a write of a fan-out allocates no callback.
+ */
+const outcome: { isTaken: boolean; error: Error | undefined } = { isTaken: false, error: undefined }
+
+function noteOutcome(error?: Error | null): void {
+  outcome.isTaken = true
+  outcome.error = error ?? undefined
 }
 
 function asChunk(chunk: Buffer): { chunk: Buffer; encoding: BufferEncoding } {

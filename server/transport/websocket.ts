@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { WebSocket, type RawData } from 'ws'
 import { CLOSES } from '../client/close.ts'
-import type { Sink, WebSocketClose, Writer } from '../delivery/sink.ts'
+import type { WebSocketClose } from '../delivery/sink.ts'
 import type { Connection } from './connection.ts'
 import type { KeepAlive, Pingable } from './keep-alive.ts'
 import { SocketSink } from './raw-socket.ts'
@@ -17,61 +17,58 @@ const PING_BURST = 30
 const PINGS_PER_SECOND = 10
 
 /**
- * Hands a client's bytes to a WebSocket.
- *
- * Without compression ws writes its own frames at once, so ours never mix with them, and frames can be shared between
- * clients and written to the socket. With permessage-deflate ws compresses and frames each message itself, in its own
- * time: nothing is shared, and nothing may overtake it.
+ * Sink of a WebSocket. ws writes its own frames at once, so ours never mix with them, and frames can be shared between
+ * clients and written to the socket.
  */
-export class WebSocketSink implements Sink {
-  readonly framed: boolean
-  readonly #webSocket: WebSocket
-  readonly #socket: SocketSink | undefined
-  #writer: Writer | undefined
+export class WebSocketSink extends SocketSink {
+  override readonly framed: boolean = true
+  protected readonly webSocket: WebSocket
 
-  /** @param socket The socket that was upgraded; undefined where messages are compressed. */
-  constructor(webSocket: WebSocket, socket: Socket | undefined) {
-    this.#webSocket = webSocket
-    this.#socket = socket && new SocketSink(socket)
-    this.framed = socket !== undefined
+  /** @param socket The socket that was upgraded. */
+  constructor(webSocket: WebSocket, socket: Socket) {
+    super(socket)
+    this.webSocket = webSocket
   }
 
-  get writer(): Writer | undefined {
-    return this.#writer
-  }
-
-  set writer(writer: Writer | undefined) {
-    this.#writer = writer
-    if (this.#socket) this.#socket.writer = writer
-  }
-
-  get pendingBytes(): number {
-    return this.#socket ? this.#socket.pendingBytes : this.#webSocket.bufferedAmount
-  }
-
-  write(buffers: readonly Buffer[]): boolean {
+  override write(buffers: readonly Buffer[]): boolean {
     // No frame may follow a close frame (RFC 6455 section 5.5.1).
-    if (this.#webSocket.readyState !== this.#webSocket.OPEN) return true
-    if (this.#socket) return this.#socket.write(buffers)
+    if (this.webSocket.readyState !== this.webSocket.OPEN) return true
+    return super.write(buffers)
+  }
+
+  override end(close: WebSocketClose | undefined): void {
+    this.webSocket.close(close?.code ?? NORMAL_CLOSURE, close?.reason ?? '')
+  }
+
+  override terminate(): void {
+    this.webSocket.terminate()
+  }
+
+  override pause(): void {
+    this.webSocket.pause()
+  }
+
+  override resume(): void {
+    this.webSocket.resume()
+  }
+}
+
+/**
+ * Sink of a WebSocket with permessage-deflate: ws compresses and frames each message itself, in its own time. Nothing is
+ * shared, and nothing may overtake it.
+ */
+export class CompressingSink extends WebSocketSink {
+  override readonly framed = false
+
+  override get pendingBytes(): number {
+    return this.webSocket.bufferedAmount
+  }
+
+  override write(buffers: readonly Buffer[]): boolean {
+    if (this.webSocket.readyState !== this.webSocket.OPEN) return true
     const message = buffers.length === 1 ? (buffers[0] as Buffer) : Buffer.concat(buffers)
-    this.#webSocket.send(message, { binary: true }, () => this.#writer?.onWritable())
+    this.webSocket.send(message, { binary: true }, () => this.writer?.onWritable())
     return false
-  }
-
-  end(close: WebSocketClose | undefined): void {
-    this.#webSocket.close(close?.code ?? NORMAL_CLOSURE, close?.reason ?? '')
-  }
-
-  terminate(): void {
-    this.#webSocket.terminate()
-  }
-
-  pause(): void {
-    this.#webSocket.pause()
-  }
-
-  resume(): void {
-    this.#webSocket.resume()
   }
 }
 

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { EventEmitter } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
@@ -5,7 +6,7 @@ import { Connection } from '../../../server/transport/connection.ts'
 import { KeepAlive } from '../../../server/transport/keep-alive.ts'
 import {
   serveWebSocket,
-  WebSocketSink,
+  CompressingSink,
   type ServedWebSocket,
 } from '../../../server/transport/websocket.ts'
 import { command, TestCore } from '../../support/test-core.ts'
@@ -58,7 +59,7 @@ class FakeWebSocket extends EventEmitter {
 describe('A sink on a WebSocket with compression', () => {
   test('gives each write to ws as one binary message, and is writable once ws has taken it', () => {
     const webSocket = new FakeWebSocket()
-    const sink = new WebSocketSink(webSocket.served, undefined)
+    const sink = new CompressingSink(webSocket.served, new Socket())
     let writable = 0
     sink.writer = { onWritable: () => writable++ }
     expect(sink.framed).toBe(false)
@@ -70,7 +71,7 @@ describe('A sink on a WebSocket with compression', () => {
 
   test('writes nothing after the close frame', () => {
     const webSocket = new FakeWebSocket()
-    const sink = new WebSocketSink(webSocket.served, undefined)
+    const sink = new CompressingSink(webSocket.served, new Socket())
     sink.end({ code: 4403, reason: 'why' })
     expect(sink.write([Buffer.from('late')])).toBe(true)
     expect(webSocket.calls).toEqual(['close 4403 why'])
@@ -78,7 +79,7 @@ describe('A sink on a WebSocket with compression', () => {
 
   test('closes with 1000 where there is nothing to tell, and hands the rest on', () => {
     const webSocket = new FakeWebSocket()
-    const sink = new WebSocketSink(webSocket.served, undefined)
+    const sink = new CompressingSink(webSocket.served, new Socket())
     sink.pause()
     sink.resume()
     sink.end(undefined)
