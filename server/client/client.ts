@@ -5,7 +5,6 @@ import type { Transaction } from '../command/transaction.ts'
 import { type Overlay, type Subscriber, Subscriptions } from '../pubsub/subscriber.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { CLOSES, type CloseCause } from './close.ts'
-import { OutputLimiter } from './output-limits.ts'
 import type { ClientLimits } from './limits.ts'
 import type { Flusher } from '../delivery/flusher.ts'
 import { Output } from '../delivery/output.ts'
@@ -86,8 +85,8 @@ export class Client implements Subscriber {
   overlay: Overlay | undefined
   /** Full name of the last command. */
   lastCommand = ''
-  /** Monotonic milliseconds of the last byte in or out. */
-  lastInteractionMs: number
+  /** Monotonic milliseconds of the last byte received. */
+  lastHeardMs: number
   bytesIn = 0
   /** Bytes received that are not part of a finished request. */
   queryBytes = 0
@@ -101,8 +100,6 @@ export class Client implements Subscriber {
   /** READONLY, in a cluster. */
   readOnly = false
   tracking: Tracking | undefined
-  /** The soft clock of its output limit. */
-  readonly limiter = new OutputLimiter()
 
   readonly #host: ClientHost
   #cause: CloseCause | undefined
@@ -120,7 +117,7 @@ export class Client implements Subscriber {
     this.identity = identity
     this.protocol = protocol
     this.limits = limits
-    this.lastInteractionMs = origin.connectedMs
+    this.lastHeardMs = origin.connectedMs
     this.output = new Output(this, sink, flusher)
     this.#host = host
   }
@@ -139,6 +136,11 @@ export class Client implements Subscriber {
 
   get closeCause(): CloseCause | undefined {
     return this.#cause
+  }
+
+  /** Monotonic milliseconds of the last byte in or out. */
+  get lastInteractionMs(): number {
+    return Math.max(this.lastHeardMs, this.output.lastWriteMs)
   }
 
   get maxMessageBytes(): number {

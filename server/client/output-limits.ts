@@ -4,6 +4,7 @@ import { clientForLog } from './describe.ts'
 import type { Timer } from '../clock.ts'
 import type { Services } from '../command/context.ts'
 import type { BufferLimit } from '../config/values.ts'
+import type { Output } from '../delivery/output.ts'
 
 /** Bytes that may wait for a client that has not logged in and does not read (CVE-2025-21605). */
 const UNAUTHENTICATED_BYTES = 4_096
@@ -69,31 +70,34 @@ export class OutputGuard {
   }
 
   /** Judges a TCP client right before a write: Redis' classes count all that waits then. */
-  beforeWrite(client: Client, nowMs: number): void {
-    if (client.closed || client.isWebSocket) return
-    const held = client.output.heldBytes - UNCOUNTED_BYTES
-    if (held > 0 || client.limiter.isCounting) this.#judge(client, held, nowMs)
+  beforeWrite(output: Output, nowMs: number): void {
+    const held = output.heldBytes - UNCOUNTED_BYTES
+    if (held <= 0 && !output.limiter?.isCounting) return
+    if (!output.isClosed && !output.client.isWebSocket) this.#judge(output, held, nowMs)
   }
 
   /** Judges a WebSocket, and any client that has not logged in, by the bytes that its socket has not taken. */
-  afterWrite(client: Client, nowMs: number): void {
-    if (client.closed) return
-    if (!client.output.isBlocked) {
+  afterWrite(output: Output, nowMs: number): void {
+    if (!output.isBlocked) {
       // It is not judged again before the next write: its soft clock must not run on until then.
-      if (client.limiter.isCounting) client.limiter.reset()
+      output.limiter?.reset()
       return
     }
-    if (!client.authenticated && client.output.heldBytes > UNAUTHENTICATED_BYTES) {
+    if (output.isClosed) return
+    const { client } = output
+    if (!client.authenticated && output.heldBytes > UNAUTHENTICATED_BYTES) {
       this.#close(client, 'unauthenticated')
     } else if (client.isWebSocket) {
       // One write exceeds the cap by one message at most, so it does not count alone.
-      this.#judge(client, client.output.itemCount === 0 ? 0 : client.output.heldBytes, nowMs)
+      this.#judge(output, output.itemCount === 0 ? 0 : output.heldBytes, nowMs)
     }
   }
 
-  #judge(client: Client, heldBytes: number, nowMs: number): void {
+  #judge(output: Output, heldBytes: number, nowMs: number): void {
+    const { client } = output
     const limit = this.#server.config.bufferLimits()[client.limitClass]
-    const bound = client.limiter.exceeded(limit, heldBytes, nowMs)
+    output.limiter ??= new OutputLimiter()
+    const bound = output.limiter.exceeded(limit, heldBytes, nowMs)
     if (bound) this.#close(client, bound)
   }
 
@@ -113,8 +117,8 @@ export class OutputGuard {
     const idleMs = config.seconds('timeout') * 1000
     for (const client of clients.all()) {
       if (client.output.isBlocked) {
-        this.beforeWrite(client, nowMs)
-        this.afterWrite(client, nowMs)
+        this.beforeWrite(client.output, nowMs)
+        this.afterWrite(client.output, nowMs)
       } else if (
         idleMs > 0 &&
         !client.subscriptions.any &&

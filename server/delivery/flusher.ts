@@ -62,7 +62,7 @@ interface FlusherOptions {
   readonly nowMs: () => number
   /** Ended when all outputs have been written. */
   readonly turn: Pick<Turn, 'bytes' | 'end'>
-  /** Judges each client right before and right after its write. */
+  /** Judges each output right before and right after its write. */
   readonly guard: Pick<OutputGuard, 'beforeWrite' | 'afterWrite'>
   /** Measures each client right after its write. */
   readonly eviction: Pick<ClientEviction, 'note'>
@@ -140,9 +140,9 @@ export class Flusher {
         if (nowMs - startMs > sliceMs) return
       }
       const output = queue.shift() as Output
-      guard.beforeWrite(output.client, nowMs)
+      guard.beforeWrite(output, nowMs)
       output.flush(nowMs, first)
-      guard.afterWrite(output.client, nowMs)
+      guard.afterWrite(output, nowMs)
       eviction.note(output.client)
     }
   }

@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import type { OutputLimiter } from '../client/output-limits.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Flusher } from './flusher.ts'
 import { OutputQueue } from './output-queue.ts'
@@ -29,6 +30,10 @@ export class Output implements Writer {
   bytes = 0
   /** Writes to the socket. */
   writes = 0
+  /** Time of the last write, in monotonic milliseconds; 0: none. */
+  lastWriteMs = 0
+  /** The soft clock of its limit; undefined until more is held than never counts. */
+  limiter: OutputLimiter | undefined
   readonly #flusher: Pick<Flusher, 'add'>
   readonly #queue = new OutputQueue(this)
   #ownPushes: OutputQueue | undefined
@@ -49,6 +54,11 @@ export class Output implements Writer {
     this.sink = sink
     sink.writer = this
     this.#flusher = flusher
+  }
+
+  /** Reports whether nothing more is queued: its client has been closed. */
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   /** Reports whether the kernel has not taken the last write yet. */
@@ -128,7 +138,7 @@ export class Output implements Writer {
       const write = this.#queue.take(MOST_BYTES_IN_FLIGHT, this.sink.framed)
       this.bytes += write.length
       this.writes++
-      this.client.lastInteractionMs = nowMs
+      this.lastWriteMs = nowMs
       if (this.sink.write(write.buffers)) continue
       this.#isBlocked = true
       for (const memory of write.from) memory.pin()

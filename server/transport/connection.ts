@@ -103,7 +103,7 @@ export class Connection {
       this.#parser.keep(this.#isHeld)
       if (!this.client.closed) this.#checkQueryBuffer()
     } finally {
-      flusher.answer(this.client.lastInteractionMs)
+      flusher.answer(this.client.lastHeardMs)
     }
   }
 
@@ -115,7 +115,7 @@ export class Connection {
     this.#host.counters.bytesIn += chunk.length
     this.#host.counters.reads++
     const nowMs = this.#host.clock.monotonicMs()
-    client.lastInteractionMs = nowMs
+    client.lastHeardMs = nowMs
     this.#host.dispatcher.startBatch(nowMs)
     if (client.isWebSocket && !client.authenticated) {
       this.#bytesBeforeLogin += chunk.length

@@ -166,7 +166,7 @@ class WebSocketLink implements Pingable {
   /** A pong is a sign of life, and an interaction for CLIENT LIST's `idle`. */
   answered(): void {
     this.#heard()
-    this.#connection.client.lastInteractionMs = this.#heardMs
+    this.#connection.client.lastHeardMs = this.#heardMs
   }
 
   /** ws closes by itself, with the right code, after a frame that breaks the protocol. Only the cause is noted. */

@@ -12,8 +12,8 @@ function flusher(costMs: number, count: number, openBytes = 0) {
     nowMs: () => nowMs,
     turn: { bytes: openBytes, end: () => log.push('end of turn') },
     guard: {
-      beforeWrite: (client) => log.push(`before ${client.id}`),
-      afterWrite: (client) => log.push(`after ${client.id}`),
+      beforeWrite: ({ client }) => log.push(`before ${client.id}`),
+      afterWrite: ({ client }) => log.push(`after ${client.id}`),
     },
     eviction: { note: (client) => log.push(`measure ${client.id}`) },
   })
