@@ -1,9 +1,11 @@
 /**
  * Compares this server with others: one server at a time on one core, the load on another, in turns, several rounds.
  *
- * `npm run bench [-- --rounds N --only TEXT --skip TEXT --against DIR --scale X --json FILE]`. Servers that are not installed
- * are left out. `--only` takes several texts, separated by `|`. With `--against` the only other server is the one built in that
- * directory: one commit against another. `--scale 0.2` sends a fifth of the messages, for many short rounds. Quote ratios: they hold where absolute figures of a shared machine do not.
+ * `npm run bench [-- --rounds N --only TEXT --skip TEXT --servers NAMES --against DIR --scale X --json FILE]`. Servers that are not
+ * installed are left out. `--only` takes several texts, separated by `|`, and `--servers` parts of their names, separated by
+ * commas. With `--against` the other servers are the build in that directory, one commit against another, and Valkey.
+ * `--scale 0.2` sends a fifth of the messages, for many short rounds. Quote ratios: they hold where absolute figures of a shared
+ * machine do not.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -61,6 +63,7 @@ const { values: options } = parseArgs({
     against: { type: 'string', default: '' },
     scale: { type: 'string', default: '1' },
     json: { type: 'string', default: '' },
+    servers: { type: 'string', default: '' },
   },
 })
 
@@ -97,12 +100,19 @@ const PROGRAMS: Partial<Record<Contender, string>> = {
   'nats ws': 'nats-server',
 }
 
-/** The servers to run: with `--against` both builds in turn, else the scenario's own list. */
+/** The servers to run: with `--against` both builds in turn and Valkey, else the scenario's own list. */
 function contendersOf({ against }: Scenario): readonly Contender[] {
-  if (options.against === '') return against
+  const all = options.against === '' ? against : withBuild(against)
+  const wanted = options.servers.split(',').filter((name) => name !== '')
+  return wanted.length === 0 ? all : all.filter((one) => wanted.some((name) => one.includes(name)))
+}
+
+/** Both builds of Respcast, transport by transport, and the server that ratios are quoted to. */
+function withBuild(contenders: readonly Contender[]): readonly Contender[] {
   const both: Contender[] = []
-  if (against.includes('respcast tcp')) both.push('respcast tcp', 'against tcp')
-  if (against.includes('respcast ws')) both.push('respcast ws', 'against ws')
+  if (contenders.includes('respcast tcp')) both.push('respcast tcp', 'against tcp')
+  if (contenders.includes('respcast ws')) both.push('respcast ws', 'against ws')
+  if (contenders.includes('valkey')) both.push('valkey')
   return both
 }
 
