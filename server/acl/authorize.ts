@@ -4,6 +4,7 @@ import type { Request } from '../resp/request.ts'
 import type { CatalogEntry } from './catalog.ts'
 import { asciiLower } from './rules.ts'
 import type { ChannelRule, Selector, User } from './user.ts'
+import { errorLine, type ErrorLine } from '../resp/reply-writer.ts'
 
 /** The identity of a token session, for CLIENT LIST and the log. */
 interface TokenIdentity {
@@ -246,7 +247,7 @@ function liesWithin(pattern: string, rule: string): boolean {
 }
 
 /** The error line, with its prefix and without `-`, for a command that a user may not run. */
-export function denialText(user: User, { reason, object }: Denial): string {
+export function denialText(user: User, { reason, object }: Denial): ErrorLine {
   switch (reason) {
     case 'command':
       return `NOPERM User ${user.name} has no permissions to run the '${object}' command`
@@ -271,9 +272,10 @@ const EXEC_REASONS = {
 } as const
 
 /** The error line, with its prefix and without `-`, in EXEC's slot of a command that was allowed when it was queued. */
-export function execDenialText({ reason }: Denial): string {
-  return (
-    'NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. ' +
-    `This command is no longer allowed for the following reason: ${EXEC_REASONS[reason]}`
+export function execDenialText({ reason }: Denial): ErrorLine {
+  return errorLine(
+    'NOPERM',
+    'ACLs rules changed between the moment the transaction was accumulated and the EXEC call. ' +
+      `This command is no longer allowed for the following reason: ${EXEC_REASONS[reason]}`,
   )
 }

@@ -11,17 +11,18 @@ import type { TokenRefusal } from '../token/verify/refusal.ts'
 import type { Client } from './client.ts'
 import { CLOSES, closeWith, type CodedCause } from './close.ts'
 import { describeClient } from './describe.ts'
+import { errorLine, type ErrorLine } from '../resp/reply-writer.ts'
 
 /** Credentials as AUTH and HELLO AUTH carry them. */
 export type Credentials =
   | { readonly kind: 'password'; readonly user: string; readonly password: string }
   | { readonly kind: 'token'; readonly token: string }
-  | { readonly kind: 'none'; readonly error: string }
+  | { readonly kind: 'none'; readonly error: ErrorLine }
 
 /** A refused login. */
 interface LoginRefusal {
   /** The error line, without `-`. */
-  readonly reply: string
+  readonly reply: ErrorLine
   /** Closes a WebSocket that is not logged in, after the reply. */
   readonly cause: CodedCause | undefined
   /** Counts as a failed login for ACL LOG; the other refusals are only a matter of timing. */
@@ -63,9 +64,11 @@ const REFUSALS = {
   },
 } as const satisfies Record<string, LoginRefusal>
 
-const NO_PASSWORD_CONFIGURED =
-  'ERR AUTH <password> called without any password configured for the default user. ' +
-  'Are you sure your configuration is correct?'
+const NO_PASSWORD_CONFIGURED = errorLine(
+  'ERR',
+  'AUTH <password> called without any password configured for the default user. ' +
+    'Are you sure your configuration is correct?',
+)
 
 /** Outcome of a verification. Nothing has changed yet, see {@link Login.settle}. */
 type LoginVerdict = { readonly epoch: number } & (
@@ -74,7 +77,7 @@ type LoginVerdict = { readonly epoch: number } & (
 )
 
 /** End of a login by token: the error line, or the pushes for the subscriptions that the client lost, which precede the reply. */
-type LoginOutcome = { readonly error: string } | { readonly pushes: readonly Buffer[] }
+type LoginOutcome = { readonly error: ErrorLine } | { readonly pushes: readonly Buffer[] }
 
 /** The parts of the server that logins concern. */
 type LoginHost = Pick<
@@ -174,7 +177,7 @@ export class Login {
     { user: name, password }: { readonly user: string; readonly password: string },
     object: string,
     context: AclLogEvent['context'],
-  ): string | undefined {
+  ): ErrorLine | undefined {
     const { clients, tokens, users } = this.#parts
     const user = users.get(name)
     // Always compared, so that timing does not reveal which users exist.
@@ -276,7 +279,7 @@ export class Login {
     username: string,
     object: string,
     context: AclLogEvent['context'] = 'toplevel',
-  ): string {
+  ): ErrorLine {
     const { aclLog, clock } = this.#parts
     if (isLogged) {
       const clientInfo = describeClient(client, clock.monotonicMs())

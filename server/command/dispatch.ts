@@ -1,18 +1,19 @@
 import { authorize, denialText, execDenialText, type Denial } from '../acl/authorize.ts'
 import type { Client } from '../client/client.ts'
 import { describeClient } from '../client/describe.ts'
-import { ReplyWriter } from '../resp/reply-writer.ts'
+import { ReplyWriter, type ErrorLine } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
 import { crossesSlots, CROSS_SLOT } from './cluster/slots.ts'
 import type { CommandContext, Services } from './context.ts'
 import {
-  arityError,
   NO_AUTH,
   MONITORS_ONLY_WATCH,
   onlySubscriberCommands,
+  type Refusal,
   TOKEN_IN_MULTI,
   unknownCommand,
   unknownSubcommand,
+  wrongArity,
 } from './error-texts.ts'
 import type { Completion } from './spec.ts'
 import type { Command } from './table.ts'
@@ -85,9 +86,9 @@ export class Dispatcher {
   }
 
   /** Answers an error that no command has caused: a protocol error. */
-  fail(client: Client, message: string): void {
+  fail(client: Client, line: ErrorLine): void {
     this.#begin(client)
-    this.#reply.error(message)
+    this.#reply.error(line)
     this.#finish(client)
   }
 
@@ -141,12 +142,12 @@ export class Dispatcher {
     return this.#run(client, command, request)
   }
 
-  /** The error line of a command that may not run now, or undefined. */
-  #refusal(client: Client, command: Command, request: Request): string | undefined {
+  #refusal(client: Client, command: Command, request: Request): Refusal | undefined {
     const { spec } = command
-    if (!command.accepts(request.count) || spec.handler === undefined) return arityError(spec.name)
+    if (!command.accepts(request.count) || spec.handler === undefined)
+      return { text: wrongArity(spec.name) }
     if (client.transaction && command.noMulti) {
-      return 'Command not allowed inside a transaction'
+      return { text: 'Command not allowed inside a transaction' }
     }
     const denial = authorize(client.identity, client.overlay, command.acl, request)
     if (denial) {
@@ -185,16 +186,18 @@ export class Dispatcher {
   }
 
   /** Answers an error; the transaction of the client will fail, or ends if it is EXEC that is refused. */
-  #reject(client: Client, command: Command | undefined, message: string): undefined {
+  #reject(client: Client, command: Command | undefined, refusal: Refusal): undefined {
     const isExec = command?.spec.name === 'exec'
     if (command) command.rejectedCalls++
     if (client.transaction) client.transaction.dirty = true
     if (isExec) client.transaction = undefined
-    this.#reply.error(
-      isExec && message !== CROSS_SLOT
-        ? `EXECABORT Transaction discarded because of: ${message}`
-        : message,
-    )
+    const isLine = typeof refusal === 'string'
+    if (isExec && refusal !== CROSS_SLOT) {
+      const reason = isLine ? refusal : refusal.text
+      this.#reply.error(`EXECABORT Transaction discarded because of: ${reason}`)
+    } else {
+      this.#reply.error(isLine ? refusal : `ERR ${refusal.text}`)
+    }
   }
 
   #run(client: Client, command: Command, request: Request): Promise<Completion> | undefined {

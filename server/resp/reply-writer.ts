@@ -11,7 +11,24 @@ const LF = 0x0a
 const ZERO = 0x30
 const SHORT_TEXT = 32
 
-const STARTS_WITH_CODE = /^[A-Z][A-Z0-9_]*(?: |$)/
+/** Codes of error replies: the first word of the line, by which clients tell errors apart. */
+type ReplyCode =
+  | 'ERR'
+  | 'CROSSSLOT'
+  | 'EXECABORT'
+  | 'MISCONF'
+  | 'NOAUTH'
+  | 'NOPERM'
+  | 'NOPROTO'
+  | 'WRONGPASS'
+
+/** The line of an error reply, without `-`. */
+export type ErrorLine = `${ReplyCode} ${string}`
+
+/** The line of an error whose text is put together. */
+export function errorLine(code: ReplyCode, text: string): ErrorLine {
+  return `${code} ${text}`
+}
 
 /** Somewhere in a writer's bytes; see {@link ReplyWriter.mark}. */
 type Mark = number
@@ -89,18 +106,14 @@ export class ReplyWriter {
   }
 
   /**
-   * An error. A message that does not begin with a code in capitals gets `ERR`; line ends become spaces and NUL
-   * ends it, so that no peer can break out of the line (Redis does the same).
+   * An error. Line ends become spaces and NUL ends it, so that no peer can break out of the line (Redis does the same).
    */
-  error(message: string): void {
-    const nul = message.indexOf('\0')
-    const cut = nul < 0 ? message : message.slice(0, nul)
-    const clean = cut.replace(/[\r\n]/g, ' ')
-    const line = STARTS_WITH_CODE.test(clean) ? clean : `ERR ${clean}`
+  error(line: ErrorLine): void {
+    const nul = line.indexOf('\0')
+    const cut = nul < 0 ? line : line.slice(0, nul)
     this.#errors++
-    const space = line.indexOf(' ')
-    this.#onError(space < 0 ? line : line.slice(0, space))
-    this.#line(0x2d, line)
+    this.#onError(line.slice(0, line.indexOf(' ')))
+    this.#line(0x2d, cut.replace(/[\r\n]/g, ' '))
   }
 
   /** `:n`; `value` must be a safe integer. */

@@ -15,7 +15,7 @@ import type { Request } from '../../resp/request.ts'
 import { InnerRequest, parseInteger, textsFrom } from '../arguments.ts'
 import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
-import { arityError, NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
+import { wrongArity, NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
 import { writeBulks, writeField } from '../replies.ts'
 import type { CommandData, Handler } from '../spec.ts'
 
@@ -121,7 +121,7 @@ function dryRun({ reply, server }: CommandContext, request: Request): void {
   }
   const inner = new InnerRequest(request, 3)
   if (!command.accepts(inner.count)) {
-    reply.error(arityError(command.spec.name))
+    reply.error(`ERR ${wrongArity(command.spec.name)}`)
     return
   }
   const identity = { user, ceilings: [], token: undefined }

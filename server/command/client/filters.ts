@@ -6,6 +6,7 @@ import { noteRedirect } from './tracking.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
 import { parseInteger } from '../arguments.ts'
+import type { ErrorLine } from '../../resp/reply-writer.ts'
 
 /** Words of TYPE. No client is a master or a replica of this server. */
 const TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'] as const
@@ -17,7 +18,7 @@ type Filter = (client: Client) => boolean
 /** One option of CLIENT KILL: a filter, an error line, or SKIPME. */
 type ReadFilter =
   | { readonly filter: Filter }
-  | { readonly error: string }
+  | { readonly error: ErrorLine }
   | { readonly skipMe: boolean }
 
 /** CLIENT LIST [TYPE type] [ID id ...]. */
@@ -162,6 +163,6 @@ function isOfType(client: Client, type: ClientType): boolean {
   return type === 'normal' && !client.subscriptions.any
 }
 
-function unknownType(word: string): string {
+function unknownType(word: string): ErrorLine {
   return `ERR Unknown client type '${word}'`
 }

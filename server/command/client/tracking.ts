@@ -4,6 +4,7 @@ import type { CommandContext, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
 import { writeBulks, writeField } from '../replies.ts'
 import { parseInteger } from '../arguments.ts'
+import { errorLine, type ErrorLine } from '../../resp/reply-writer.ts'
 
 /** Options of CLIENT TRACKING ON|OFF. */
 interface Options {
@@ -15,7 +16,7 @@ interface Options {
   readonly prefixes: string[]
 }
 
-function readOptions(request: Request, { clients }: Services): Options | string {
+function readOptions(request: Request, { clients }: Services): Options | ErrorLine {
   const options: Options = {
     redirect: 0,
     broadcast: false,
@@ -46,7 +47,7 @@ function readOptions(request: Request, { clients }: Services): Options | string 
 }
 
 /** The error line if these options exclude each other, or those in force. */
-function conflict(options: Options, current: Tracking | undefined): string | undefined {
+function conflict(options: Options, current: Tracking | undefined): ErrorLine | undefined {
   const { broadcast, optIn, optOut, prefixes } = options
   if (!broadcast && prefixes.length > 0) {
     return 'ERR PREFIX option requires BCAST mode to be enabled'
@@ -62,14 +63,15 @@ function conflict(options: Options, current: Tracking | undefined): string | und
   return broadcast ? overlap(prefixes, current?.prefixes ?? []) : undefined
 }
 
-function mustSwitchOff(what: string): string {
-  return (
-    `ERR You can't switch ${what} before disabling tracking for this client, and then re-enabling it with ` +
-    'a different mode.'
+function mustSwitchOff(what: string): ErrorLine {
+  return errorLine(
+    'ERR',
+    `You can't switch ${what} before disabling tracking for this client, and then re-enabling it with ` +
+      'a different mode.',
   )
 }
 
-function overlap(added: readonly string[], held: readonly string[]): string | undefined {
+function overlap(added: readonly string[], held: readonly string[]): ErrorLine | undefined {
   for (const [index, prefix] of added.entries()) {
     const existing = held.find((each) => overlaps(each, prefix))
     if (existing !== undefined) return overlapError(prefix, 'an existing', existing)
@@ -83,10 +85,11 @@ function overlaps(a: string, b: string): boolean {
   return a.startsWith(b) || b.startsWith(a)
 }
 
-function overlapError(prefix: string, kind: string, other: string): string {
-  return (
-    `ERR Prefix '${prefix}' overlaps with ${kind} prefix '${other}'. ` +
-    'Prefixes for a single client must not overlap.'
+function overlapError(prefix: string, kind: string, other: string): ErrorLine {
+  return errorLine(
+    'ERR',
+    `Prefix '${prefix}' overlaps with ${kind} prefix '${other}'. ` +
+      'Prefixes for a single client must not overlap.',
   )
 }
 

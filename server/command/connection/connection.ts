@@ -1,17 +1,19 @@
 import type { AclLogEvent } from '../../acl/log.ts'
 import { CLOSES } from '../../client/close.ts'
 import type { Credentials } from '../../client/login.ts'
-import type { Protocol } from '../../resp/reply-writer.ts'
+import { errorLine, type Protocol, type ErrorLine } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { isPrintableName, NAME_ERROR, parseInteger } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
-import { arityError, NOT_AN_INTEGER, SYNTAX_ERROR, TOKEN_IN_MULTI } from '../error-texts.ts'
+import { wrongArity, NOT_AN_INTEGER, SYNTAX_ERROR, TOKEN_IN_MULTI } from '../error-texts.ts'
 import { inSlices } from '../slices.ts'
 import type { CommandData, CommandRecord, Completion } from '../spec.ts'
 
-const HELLO_NEEDS_AUTH =
-  'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> ' +
-  'option can be used to authenticate the client and select the RESP protocol version at the same time'
+const HELLO_NEEDS_AUTH = errorLine(
+  'NOAUTH',
+  'HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> ' +
+    'option can be used to authenticate the client and select the RESP protocol version at the same time',
+)
 
 const NO_PROTOCOL = 'NOPROTO unsupported protocol version'
 
@@ -68,7 +70,7 @@ async function loginByToken(
 }
 
 /** Refuses a token inside MULTI: EXEC cannot wait for its verification. */
-function refuseTokenInMulti(credentials: Credentials | undefined): string | undefined {
+function refuseTokenInMulti(credentials: Credentials | undefined): ErrorLine | undefined {
   return credentials?.kind === 'token' ? TOKEN_IN_MULTI : undefined
 }
 
@@ -83,7 +85,7 @@ interface HelloOptions {
   readonly name: string | undefined
 }
 
-function readHello(context: CommandContext, request: Request): HelloOptions | { error: string } {
+function readHello(context: CommandContext, request: Request): HelloOptions | { error: ErrorLine } {
   let protocol: Protocol | undefined
   if (request.count > 1) {
     const version = parseInteger(request.text(1))
@@ -170,7 +172,7 @@ function setProtocol({ client, reply, server }: CommandContext, protocol: Protoc
 
 function ping({ client, reply }: CommandContext, request: Request): void {
   if (request.count > 2) {
-    reply.error(arityError('ping'))
+    reply.error(`ERR ${wrongArity('ping')}`)
   } else if (client.protocol === 2 && client.subscriptions.any) {
     reply.array(2)
     reply.bulk('pong')

@@ -5,6 +5,7 @@ import type { Request } from '../../resp/request.ts'
 import type { CommandContext } from '../context.ts'
 import { inSlices } from '../slices.ts'
 import type { Handler } from '../spec.ts'
+import type { ErrorLine } from '../../resp/reply-writer.ts'
 
 /** Words of the confirmations, by space. */
 const WORDS = {
@@ -28,7 +29,7 @@ function confirm(context: CommandContext, word: string, name: string | null, spa
 }
 
 /** The error line if these subscriptions exceed the limits of the transport; the whole command fails. */
-function limitError(client: Client, space: Space, request: Request): string | undefined {
+function limitError(client: Client, space: Space, request: Request): ErrorLine | undefined {
   const { limits, subscriptions } = client
   const names = request.count - 1
   if (names > limits.maxNamesPerCommand) {

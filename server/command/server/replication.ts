@@ -4,6 +4,7 @@ import { ADMIN } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER } from '../error-texts.ts'
 import type { CommandData, CommandRecord } from '../spec.ts'
+import type { ErrorLine } from '../../resp/reply-writer.ts'
 
 function role({ reply }: CommandContext): void {
   reply.array(3)
@@ -13,7 +14,7 @@ function role({ reply }: CommandContext): void {
 }
 
 /** The error line about a timeout argument, if it is none. */
-function timeoutError(text: string): string | undefined {
+function timeoutError(text: string): ErrorLine | undefined {
   const timeoutMs = parseInteger(text)
   if (timeoutMs === undefined) return 'ERR timeout is not an integer or out of range'
   return timeoutMs < 0 ? 'ERR timeout is negative' : undefined

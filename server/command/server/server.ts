@@ -5,6 +5,7 @@ import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
 import type { CommandData, CommandRecord } from '../spec.ts'
+import { errorLine, type ErrorLine } from '../../resp/reply-writer.ts'
 
 function time({ reply, server }: CommandContext): void {
   const nowMs = server.clock.wallMs()
@@ -75,16 +76,17 @@ function wave(x: number, y: number, seconds: number): number {
 }
 
 /** Redis' answer to DEBUG and MODULE unless the configuration allows them. */
-function notAllowed(command: 'DEBUG' | 'MODULE'): string {
-  return (
-    `ERR ${command} command not allowed. If the enable-${command.toLowerCase()}-command option is set to "local", ` +
-    'you can run it from a local connection, otherwise you need to set this option in the configuration file, and ' +
-    'then restart the server.'
+function notAllowed(command: 'DEBUG' | 'MODULE'): ErrorLine {
+  return errorLine(
+    'ERR',
+    `${command} command not allowed. If the enable-${command.toLowerCase()}-command option is set to "local", ` +
+      'you can run it from a local connection, otherwise you need to set this option in the configuration file, and ' +
+      'then restart the server.',
   )
 }
 
 /** A command that is refused, in MULTI too. */
-function forbidden(error: string) {
+function forbidden(error: ErrorLine) {
   return {
     ...ADMIN,
     since: '4.0.0',

@@ -6,7 +6,7 @@ import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import { ArgumentList } from '../../resp/request.ts'
 import { InnerRequest, parseInteger } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
-import { arityError, subcommandArity } from '../error-texts.ts'
+import { wrongArity, subcommandArity } from '../error-texts.ts'
 import { writeField } from '../replies.ts'
 import type { Completion } from '../spec.ts'
 
@@ -72,7 +72,7 @@ function questionAt(
   const { channels, name } = command.acl
   const least = channels === undefined || channels.kind === 'none' ? 1 : channels.first + 1
   if (inner.count < least) {
-    reply.error(arityError(name))
+    reply.error(`ERR ${wrongArity(name)}`)
     return 'refused'
   }
   return { entry: command.acl, request: inner }

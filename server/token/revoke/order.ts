@@ -1,6 +1,7 @@
 import { issuerLabel, REVOCATION_KINDS } from './revocation.ts'
 import type { Revocation, RevocationKind, RevocationOrder, RevocationScope } from './revocation.ts'
 import { fromByteString } from '../text.ts'
+import type { ErrorLine } from '../../resp/reply-writer.ts'
 
 /** The settings of an issuer that decide how long its tokens may live. */
 interface IssuerTerms {
@@ -20,7 +21,7 @@ interface OrderTerms {
 /** An order, or the error reply to the command. */
 export type ReadOrder =
   | { readonly order: RevocationOrder; readonly dryRun: boolean }
-  | { readonly error: string }
+  | { readonly error: ErrorLine }
 
 /** Longest REASON and MESSAGE, in bytes. */
 const MOST_TEXT_BYTES = 1_024
