@@ -1,7 +1,7 @@
 import { authorize, denialText } from '../../acl/authorize.ts'
 import type { Client } from '../../client/client.ts'
 import type { Space } from '../../pubsub/subscriber.ts'
-import type { Request } from '../../resp/request.ts'
+import { ArgumentList, type Request } from '../../resp/request.ts'
 import type { CommandContext } from '../context.ts'
 import { inSlices } from '../slices.ts'
 import type { Handler } from '../spec.ts'
@@ -54,6 +54,13 @@ function limitError(client: Client, space: Space, request: Request): ErrorLine |
   return `ERR at most ${limits.maxSubscriptions} subscriptions are allowed on this connection`
 }
 
+/** The command as it would be with the arguments `[first, last]` only. */
+function withNames(request: Request, first: number, last: number): Request {
+  const args = [request.bytes(0)]
+  for (let i = first; i <= last; i++) args.push(request.bytes(i))
+  return new ArgumentList(args)
+}
+
 /** SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE: all names or, if one is refused, none. Each is confirmed. */
 export function subscribe(space: Space): Handler {
   const word = WORDS[space].subscribe
@@ -70,12 +77,12 @@ export function subscribe(space: Space): Handler {
         return
       }
     }
-    const { identity, overlay } = client
+    const entry = server.table.catalog.get(word)
     return inSlices(context, request.count - 1, (current, from, to) => {
       // Between two slices permissions may have changed, or the client may have another identity.
-      if (client.identity !== identity || client.overlay !== overlay) {
-        const entry = server.table.catalog.get(word)
-        const denial = authorize(client.identity, client.overlay, entry, request)
+      if (from > 0) {
+        const rest = withNames(request, from + 1, to)
+        const denial = authorize(client.identity, client.overlay, entry, rest)
         if (denial) {
           current.reply.error(denialText(client.identity.user, denial))
           return false
@@ -84,12 +91,6 @@ export function subscribe(space: Space): Handler {
       const owner = client.identity.user.name
       for (let i = from + 1; i <= to; i++) {
         const name = request.text(i)
-        // A revocation between two slices takes channels away without another overlay.
-        if (from > 0 && space !== 'pattern' && client.overlay?.mayReceive(name) === false) {
-          const denial = { by: 'deny', reason: 'channel', object: name } as const
-          current.reply.error(denialText(client.identity.user, denial))
-          return false
-        }
         server.registry.subscribe(space, client, name, owner)
         confirm(current, word, name, space)
       }

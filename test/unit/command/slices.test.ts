@@ -122,9 +122,9 @@ describe('A command with very many names', () => {
   })
 
   test.each([
-    ['', undefined, ALL - 1],
-    [' after an edit of its role', '&more', NAMES_PER_SLICE],
-  ] as const)('subscribes to no channel that is revoked meanwhile%s', async (_name, edit, held) => {
+    ['', undefined],
+    [' after an edit of its role', '&more'],
+  ] as const)('subscribes to no channel that is revoked meanwhile%s', async (_name, edit) => {
     const server = new TestCore()
     server.setUser('role:r', 'off resetchannels +subscribe &c*')
     const [client, admin] = [server.connect({ protocol: 3 }), server.connect()]
@@ -139,6 +139,8 @@ describe('A command with very many names', () => {
     let text = ''
     for (let i = 0; i < 3; i++) text += await nextSlice(server, client)
     expect(text).toMatch(/(^|\r\n)-NOPERM No permissions to access a channel\r\n$/)
+    // The slice that holds the name is refused as a whole.
+    const held = ALL - 1 - ((ALL - 1) % NAMES_PER_SLICE)
     expect(server.registry.channelCount('channel')).toBe(held)
     expect(admin.send('PUBLISH', last, 'secret')).toBe(':0\r\n')
     expect(admin.send('PUBLISH', 'c0', 'x')).toBe(':1\r\n')
