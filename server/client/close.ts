@@ -37,8 +37,10 @@ export const CLOSES = {
   queryBuffer: plain('query-buffer', 'drop'),
   /** HTTP or TLS on a RESP port. */
   crossProtocol: plain('cross-protocol', 'drop'),
-  /** RFC 6455 section 7.4.1: 1008 is a violation of a policy. */
-  pingFlood: plain('ping-flood', 'drop', { code: 1008, reason: 'too many pings' }),
+  /** Pings, and pongs as well. RFC 6455 section 7.4.1: 1008 is a violation of a policy. */
+  pingFlood: plain('ping-flood', 'drop', { code: 1008, reason: 'too many pings or pongs' }),
+  /** A frame that breaks RFC 6455: ws has sent the code by then. */
+  badFrame: plain('bad-frame', 'drop'),
 
   protocolError: coded('protocol-error', 'flush', ''),
 

@@ -9,12 +9,18 @@ import { SocketSink } from './raw-socket.ts'
 /** RFC 6455 section 7.4.1. */
 const NORMAL_CLOSURE = 1000
 
-/** ws's code for a message over `ws-max-payload`. */
-const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
+/** ws's codes for a message over `ws-max-payload`, and for one over 2^53 bytes. */
+const TOO_LARGE: readonly string[] = [
+  'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH',
+  'WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH',
+]
 
-/** Pings that a peer may send: a burst, and so many a second after it. */
-const PING_BURST = 30
-const PINGS_PER_SECOND = 10
+/** ws's codes for frames that it does not take begin so; those of sockets do not. */
+const FRAME_ERROR = 'WS_ERR_'
+
+/** Pings and pongs that a peer may send: a burst, and so many a second after it. */
+const CONTROL_BURST = 30
+const CONTROLS_PER_SECOND = 10
 
 /**
  * Sink of a WebSocket. ws writes its own frames at once, so ours never mix with them, and frames can be shared between
@@ -98,7 +104,7 @@ export function serveWebSocket(
   host: WebSocketHost,
 ): void {
   webSocket.link = new WebSocketLink(webSocket, connection, host)
-  webSocket.on('message', onMessage).on('pong', onPong).on('ping', onPing)
+  webSocket.on('message', onMessage).on('pong', onControl).on('ping', onControl)
   webSocket.on('error', onError).on('close', onClose)
   host.keepAlive.add(webSocket.link)
 }
@@ -108,12 +114,8 @@ function onMessage(this: WebSocket & Linked, data: RawData): void {
   this.link?.received(data as Buffer)
 }
 
-function onPong(this: WebSocket & Linked): void {
-  this.link?.answered()
-}
-
-function onPing(this: WebSocket & Linked): void {
-  this.link?.pinged()
+function onControl(this: WebSocket & Linked): void {
+  this.link?.controlled()
 }
 
 function onError(this: WebSocket & Linked, error: NodeJS.ErrnoException): void {
@@ -124,15 +126,15 @@ function onClose(this: WebSocket & Linked): void {
   this.link?.closed()
 }
 
-/** Passes messages of a WebSocket to its connection, and watches the peer for signs of life and for too many pings. */
+/** Passes messages of a WebSocket to its connection, and watches the peer for signs of life and for too many control frames. */
 class WebSocketLink implements Pingable {
   dueMs = 0
   pingedMs = 0
   readonly #webSocket: WebSocket
   readonly #connection: Connection
   readonly #host: WebSocketHost
-  #pings = PING_BURST
-  #lastPingMs: number
+  #controls = CONTROL_BURST
+  #lastControlMs: number
   /** Time at which the peer last sent something: own writes are no sign of life. */
   #heardMs: number
 
@@ -140,8 +142,8 @@ class WebSocketLink implements Pingable {
     this.#webSocket = webSocket
     this.#connection = connection
     this.#host = host
-    this.#lastPingMs = host.nowMs()
-    this.#heardMs = this.#lastPingMs
+    this.#lastControlMs = host.nowMs()
+    this.#heardMs = this.#lastControlMs
   }
 
   ping(): void {
@@ -163,27 +165,29 @@ class WebSocketLink implements Pingable {
     this.#connection.receive(message)
   }
 
-  /** A pong is a sign of life, and an interaction for CLIENT LIST's `idle`. */
-  answered(): void {
+  /**
+   * A ping or a pong: a sign of life. Closes a peer that sends too many, asked
+   * for or not.
+   */
+  controlled(): void {
     this.#heard()
-    this.#connection.client.lastHeardMs = this.#heardMs
-  }
-
-  /** ws closes by itself, with the right code, after a frame that breaks the protocol. Only the cause is noted. */
-  failed({ code }: NodeJS.ErrnoException): void {
-    if (code !== TOO_LARGE) return
-    this.#connection.client.close(CLOSES.messageTooLarge)
-  }
-
-  /** Closes a peer that pings too often. */
-  pinged(): void {
-    this.answered()
     const nowMs = this.#heardMs
-    const earned = ((nowMs - this.#lastPingMs) / 1000) * PINGS_PER_SECOND
-    this.#pings = Math.min(PING_BURST, this.#pings + earned) - 1
-    this.#lastPingMs = nowMs
-    if (this.#pings >= 0) return
-    this.#connection.client.close(CLOSES.pingFlood)
+    const { client } = this.#connection
+    client.lastHeardMs = nowMs
+    const earned = ((nowMs - this.#lastControlMs) / 1000) * CONTROLS_PER_SECOND
+    this.#controls = Math.min(CONTROL_BURST, this.#controls + earned) - 1
+    this.#lastControlMs = nowMs
+    if (this.#controls < 0) client.close(CLOSES.pingFlood)
+  }
+
+  /**
+   * ws has closed by itself, with the code of RFC 6455, because of a frame that breaks the protocol. The client is closed in
+   * the same turn: nothing that it still has waiting is executed, and nobody publishes to it.
+   */
+  failed({ code = '' }: NodeJS.ErrnoException): void {
+    if (!code.startsWith(FRAME_ERROR)) return
+    const cause = TOO_LARGE.includes(code) ? CLOSES.messageTooLarge : CLOSES.badFrame
+    this.#connection.client.close(cause)
   }
 
   closed(): void {

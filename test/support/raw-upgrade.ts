@@ -102,20 +102,39 @@ export function clientFrame(payload: Buffer | string, options: FrameOptions = {}
   return Buffer.concat([header, mask, hidden])
 }
 
-/** The code of the close frame that ends what a server sent; undefined if there is none. */
-export function closeCode(received: Buffer): number | undefined {
+/** A frame that a server sent. */
+export interface ServerFrame {
+  readonly opcode: number
+  readonly payload: Buffer
+}
+
+/** The whole frames in what a server sent; what follows the last one is left out. */
+export function serverFrames(received: Buffer): ServerFrame[] {
+  const frames: ServerFrame[] = []
   for (let at = 0; at + 1 < received.length;) {
     const opcode = (received[at] as number) & 0x0f
     const short = (received[at + 1] as number) & 0x7f
     const start = at + (short < 126 ? 2 : short === 126 ? 4 : 10)
+    if (start > received.length) break
     const length =
       short < 126
         ? short
         : short === 126
           ? received.readUInt16BE(at + 2)
           : Number(received.readBigUInt64BE(at + 2))
-    if (opcode === 8) return received.readUInt16BE(start)
+    if (start + length > received.length) break
+    frames.push({ opcode, payload: received.subarray(start, start + length) })
     at = start + length
   }
-  return undefined
+  return frames
+}
+
+/**
+ * The code of the first close frame in what a server sent: 1005 if it has none (RFC 6455 section 7.1.5), undefined if
+ * there is no close frame.
+ */
+export function closeCode(received: Buffer): number | undefined {
+  const close = serverFrames(received).find(({ opcode }) => opcode === 8)
+  if (!close) return undefined
+  return close.payload.length >= 2 ? close.payload.readUInt16BE(0) : 1005
 }

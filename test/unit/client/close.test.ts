@@ -18,7 +18,8 @@ describe('The table of closes', () => {
     ['shutdown', 'shutdown', 'drop', undefined],
     ['queryBuffer', 'query-buffer', 'drop', undefined],
     ['crossProtocol', 'cross-protocol', 'drop', undefined],
-    ['pingFlood', 'ping-flood', 'drop', '1008 too many pings'],
+    ['pingFlood', 'ping-flood', 'drop', '1008 too many pings or pongs'],
+    ['badFrame', 'bad-frame', 'drop', undefined],
     ['protocolError', 'protocol-error', 'flush', '4400 protocol-error||'],
     ['notLoggedIn', 'unauthorized', 'flush', '4401 unauthorized||log in first'],
     ['invalidToken', 'unauthorized', 'flush', '4401 unauthorized||invalid token'],
@@ -102,6 +103,7 @@ test('The labels of the metric are the names of the table, those with a code fir
     'query-buffer',
     'cross-protocol',
     'ping-flood',
+    'bad-frame',
   ])
 })
 

@@ -138,23 +138,26 @@ describe('A WebSocket that is served', () => {
     ])
   })
 
-  test('may send 30 pings at once and ten a second', () => {
+  test.each(['ping', 'pong'])('may send 30 %ss at once and ten a second', (kind) => {
     const { core, webSocket, client } = serve()
-    for (let i = 0; i < 30; i++) webSocket.emit('ping')
+    for (let i = 0; i < 30; i++) webSocket.emit(kind)
     core.clock.advance(500)
-    for (let i = 0; i < 5; i++) webSocket.emit('ping')
+    for (let i = 0; i < 5; i++) webSocket.emit(kind)
     expect(client.closed).toBe(false)
-    webSocket.emit('ping')
+    webSocket.emit(kind)
     expect(client.closeCause).toBe(CLOSES.pingFlood)
   })
 
-  test('is closed as too large where ws says so, and only then', () => {
+  test.each([
+    ['WS_ERR_UNSUPPORTED_MESSAGE_LENGTH', CLOSES.messageTooLarge],
+    ['WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH', CLOSES.messageTooLarge],
+    ['WS_ERR_INVALID_UTF8', CLOSES.badFrame],
+    ['WS_ERR_TOO_MANY_BUFFERED_PARTS', CLOSES.badFrame],
+    ['ECONNRESET', undefined],
+  ])('is closed in the turn of the error %s, if it is about a frame', (code, cause) => {
     const { webSocket, client } = serve()
-    webSocket.emit('error', Object.assign(new Error('x'), { code: 'WS_ERR_INVALID_UTF8' }))
-    expect(client.closed).toBe(false)
-    const code = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
     webSocket.emit('error', Object.assign(new Error('x'), { code }))
-    expect(client.closeCause).toBe(CLOSES.messageTooLarge)
+    expect(client.closeCause).toBe(cause)
   })
 
   test('is gone once it is closed, and pinged no more', () => {
