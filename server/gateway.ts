@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { bindAddress, hostAndPort } from './addresses.ts'
 import { CLOSES, closeWith } from './client/close.ts'
 import { atEndOfTurn, systemClock, type Clock } from './clock.ts'
+import { TLS_DIRECTIVES, tlsListeners, type AuthDirective } from './config/listeners.ts'
 import type { Config } from './config/store.ts'
 import { RespcastError } from './errors.ts'
 import { Core } from './core.ts'
-import { readPem, TLS_DIRECTIVES, tlsOptions } from './transport/tls.ts'
+import { changeTls, tlsOptions, type ServerTls } from './transport/tls.ts'
 import { createAdminApp } from './http/admin.ts'
 import { createPublicApp } from './http/public.ts'
-import type { HttpTls } from './http/server.ts'
 import type { Logger } from './log.ts'
 import { KeepAlive } from './transport/keep-alive.ts'
 import { listenTcp, type Listener, type TcpEndpoint } from './transport/tcp.ts'
@@ -35,6 +35,14 @@ export interface GatewayAddresses {
   readonly admin: number | undefined
 }
 
+/** The HTTP listeners, with the directive about certificates of their clients. */
+const HTTP_AUTH = {
+  public: 'http-tls-auth-clients',
+  admin: 'admin-tls-auth-clients',
+} as const satisfies Readonly<Record<string, AuthDirective>>
+
+type HttpListener = keyof typeof HTTP_AUTH
+
 /** Time that clients have to read their output when the server ends, in ms. */
 const DRAIN_MS = 3_000
 
@@ -48,7 +56,7 @@ export class Gateway {
   readonly #log: Logger
   readonly keepAlive: KeepAlive
   readonly #listeners: Listener[] = []
-  readonly #apps: FastifyInstance[] = []
+  readonly #apps: { readonly listener: HttpListener; readonly app: FastifyInstance }[] = []
   readonly #anyPort: boolean
   readonly #withoutHttp: boolean
   #stopping: Promise<void> | undefined
@@ -80,11 +88,10 @@ export class Gateway {
   async start(): Promise<GatewayAddresses> {
     try {
       await this.core.start()
+      this.#followTls()
       await this.#openResp()
-      const http = await this.#openHttp('http-port', () => this.#publicApp())
-      const admin = await this.#openHttp('admin-port', () =>
-        createAdminApp(this.core, this.keepAlive),
-      )
+      const http = await this.#openHttp('public')
+      const admin = await this.#openHttp('admin')
       return { resp: this.#listeners, http, admin }
     } catch (error) {
       await this.stop()
@@ -115,12 +122,11 @@ export class Gateway {
     })
     await clients.drained()
     timer.cancel()
-    await Promise.all(this.#apps.map((app) => app.close()))
+    await Promise.all(this.#apps.map(({ app }) => app.close()))
     this.core.stop()
   }
 
   async #openResp(): Promise<void> {
-    this.core.config.onChange(TLS_DIRECTIVES, () => this.#reloadTls())
     for (const { endpoint, directive, optional } of this.#endpoints()) {
       try {
         this.#listeners.push(await listenTcp(endpoint, this.core))
@@ -152,7 +158,7 @@ export class Gateway {
           host,
           port: tlsPort,
           backlog,
-          tls: tlsOptions(this.core.config),
+          tls: tlsOptions(this.core.config, 'tls-auth-clients'),
         } as const
         endpoints.push({ endpoint, directive: 'tls-port', optional })
       }
@@ -169,41 +175,51 @@ export class Gateway {
     return endpoints
   }
 
-  /** Certificates are renewed under a running server: CONFIG SET tls-cert-file with the same name reads it again. */
-  #reloadTls(): string | undefined {
-    if (this.core.config.integer('tls-port') === 0) return undefined
-    try {
-      for (const listener of this.#listeners) listener.setTls(tlsOptions(this.core.config))
-      return undefined
-    } catch (error) {
-      return (error as Error).message
-    }
+  /**
+   * Certificates are renewed under a running server: CONFIG SET tls-cert-file with the same name, or SIGHUP, reads it again. What
+   * was read is put in force when the whole change is final, so that one that is refused changes nothing.
+   */
+  #followTls(): void {
+    const { config } = this.core
+    let next = new Map<AuthDirective, ServerTls>()
+    config.onChange(TLS_DIRECTIVES, (settings) => {
+      try {
+        next = new Map(tlsListeners(settings).map((auth) => [auth, tlsOptions(settings, auth)]))
+        return undefined
+      } catch (error) {
+        return (error as Error).message
+      }
+    })
+    config.afterChange(TLS_DIRECTIVES, () => {
+      const resp = next.get('tls-auth-clients')
+      if (resp) for (const listener of this.#listeners) listener.setTls(resp)
+      for (const { listener, app } of this.#apps) {
+        const tls = next.get(HTTP_AUTH[listener])
+        if (tls) changeTls(app.server, tls)
+      }
+    })
   }
 
-  #publicApp(): Promise<FastifyInstance> {
-    const { config } = this.core
-    const tls: HttpTls | undefined = config.boolean('http-tls')
-      ? {
-          cert: readPem(config.path('tls-cert-file'), 'tls-cert-file'),
-          key: readPem(config.path('tls-key-file'), 'tls-key-file'),
-        }
+  #createApp(listener: HttpListener): Promise<FastifyInstance> {
+    const { core, keepAlive } = this
+    const tls = core.config.boolean('http-tls')
+      ? tlsOptions(core.config, HTTP_AUTH[listener])
       : undefined
-    return createPublicApp(this.core, this.keepAlive, tls)
+    const create = listener === 'public' ? createPublicApp : createAdminApp
+    return create(core, keepAlive, tls)
   }
 
-  async #openHttp(
-    directive: 'http-port' | 'admin-port',
-    create: () => Promise<FastifyInstance>,
-  ): Promise<number | undefined> {
+  async #openHttp(listener: HttpListener): Promise<number | undefined> {
     const { config } = this.core
+    const directive = listener === 'public' ? 'http-port' : 'admin-port'
     const port = config.integer(directive)
     if (this.#withoutHttp || (port === 0 && !this.#anyPort)) return undefined
-    const addresses = config.list(directive === 'http-port' ? 'http-bind' : 'admin-bind')
+    const addresses = config.list(listener === 'public' ? 'http-bind' : 'admin-bind')
     let bound: number | undefined
-    for (const text of addresses) {
+    for (const text of addresses.flatMap(eachAddress)) {
       const { host, optional } = bindAddress(text)
-      const app = await create()
-      this.#apps.push(app)
+      const app = await this.#createApp(listener)
+      this.#apps.push({ listener, app })
       try {
         await app.listen({ host, port })
         bound ??= portOf(app)
@@ -215,6 +231,11 @@ export class Gateway {
     this.#log.debug({ directive, port: bound }, 'HTTP listener open')
     return bound
   }
+}
+
+/** `localhost` may be two addresses. Fastify would open a second server for the other, without this server's limits. */
+function eachAddress(text: string): string[] {
+  return text === 'localhost' ? ['127.0.0.1', '-::1'] : [text]
 }
 
 function systemCode(error: unknown): string {

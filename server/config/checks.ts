@@ -45,6 +45,18 @@ export const checkShutdown: Check = (words) => {
     : undefined
 }
 
+/** `tls-protocols`: versions that Redis knows, and at least one that is not broken. */
+export const checkTlsVersions: Check = (words) => {
+  const wanted = words.map((word) => word.toLowerCase())
+  if (wanted.length === 0) return undefined
+  const valid =
+    wanted.every((word) => /^tlsv1(\.[0-3])?$/.test(word)) &&
+    wanted.some((word) => word === 'tlsv1.2' || word === 'tlsv1.3')
+  return valid
+    ? undefined
+    : 'argument(s) must be TLSv1.2 or TLSv1.3; older versions may stand beside them and are not served'
+}
+
 const TITLE_VARIABLES = [
   'title',
   'listen-addr',

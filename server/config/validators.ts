@@ -1,7 +1,12 @@
-import { isLoopback } from '../addresses.ts'
 import { issuersOf } from './issuers.ts'
-import type { Settings } from './settings.ts'
+import { servesTheWorld, tlsListeners, type AuthDirective } from './listeners.ts'
 import type { Config } from './store.ts'
+
+const AUTH: readonly AuthDirective[] = [
+  'tls-auth-clients',
+  'http-tls-auth-clients',
+  'admin-tls-auth-clients',
+]
 
 /** Refusals that concern several directives; they hold at start and at every CONFIG SET. */
 export function addValidators(config: Config): void {
@@ -42,16 +47,24 @@ export function addValidators(config: Config): void {
     return 'users are either in an aclfile or in user lines, not in both; move the user lines to the aclfile'
   })
   config.addValidator(['tls-port', 'http-tls', 'tls-cert-file', 'tls-key-file'], (settings) => {
-    if (settings.integer('tls-port') === 0 && !settings.boolean('http-tls')) return undefined
+    if (tlsListeners(settings).length === 0) return undefined
     if (settings.text('tls-cert-file') !== '' && settings.text('tls-key-file') !== '') {
       return undefined
     }
     return 'TLS needs tls-cert-file and tls-key-file'
   })
-}
-
-/** Reports whether browsers beyond this machine can reach the public listener. */
-function servesTheWorld(settings: Settings): boolean {
-  if (settings.integer('http-port') === 0) return false
-  return settings.list('http-bind').some((address) => !isLoopback(address.replace(/^-/, '')))
+  config.addValidator(
+    [...AUTH, 'tls-ca-cert-file', 'tls-ca-cert-dir', 'tls-port', 'http-tls'],
+    (settings) => {
+      if (settings.text('tls-ca-cert-file') !== '' || settings.text('tls-ca-cert-dir') !== '') {
+        return undefined
+      }
+      const auth = tlsListeners(settings).find((name) => settings.choice(name) !== 'no')
+      if (auth === undefined) return undefined
+      return (
+        `${auth} ${settings.choice(auth)} needs the authorities that certificates of clients come from; set ` +
+        `tls-ca-cert-file or tls-ca-cert-dir, or ${auth} no to ask for none`
+      )
+    },
+  )
 }

@@ -2,12 +2,17 @@ import type { FastifyInstance } from 'fastify'
 import type { Core } from '../core.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
+import type { ServerTls } from '../transport/tls.ts'
 import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
 /** The administrators' listener: the console, health for orchestrators, metrics, and a WebSocket on which ACL users log in by password. */
-export async function createAdminApp(core: Core, keepAlive: KeepAlive): Promise<FastifyInstance> {
-  const app = createHttpServer(core, undefined)
+export async function createAdminApp(
+  core: Core,
+  keepAlive: KeepAlive,
+  tls: ServerTls | undefined,
+): Promise<FastifyInstance> {
+  const app = createHttpServer(core, tls)
   app.addHook('onRequest', (request, reply, done) => {
     const { config } = core
     const host = request.headers.host ?? ''

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import { createHttpServer, serveFolder, type HttpTls } from './server.ts'
+import type { ServerTls } from '../transport/tls.ts'
+import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
 /** Options of the plugin. */
@@ -47,7 +48,7 @@ Object.defineProperty(respcastPlugin, Symbol.for('skip-override'), { value: true
 export async function createPublicApp(
   core: Core,
   keepAlive: KeepAlive,
-  tls: HttpTls | undefined,
+  tls: ServerTls | undefined,
 ): Promise<FastifyInstance> {
   const app = createHttpServer(core, tls)
   await app.register(respcastPlugin, { core, keepAlive })

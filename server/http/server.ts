@@ -4,6 +4,7 @@ import fastifyStatic from '@fastify/static'
 import fastify, { type FastifyInstance } from 'fastify'
 import { trustOf } from '../addresses.ts'
 import type { Core } from '../core.ts'
+import { guardPeers, type ServerTls } from '../transport/tls.ts'
 
 /** Limits on requests: slow or endless ones must not hold sockets and memory. */
 const HEADERS_TIMEOUT_MS = 5_000
@@ -16,14 +17,12 @@ const MAX_BODY_BYTES = 65_536
 /** Pages run only scripts that this server serves, and no page may frame them. */
 const CONTENT_SECURITY_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-/** Certificates for `http-tls`. */
-export interface HttpTls {
-  readonly cert: Buffer
-  readonly key: Buffer
-}
-
-/** Makes an HTTP server with this project's limits and headers, and no routes. */
-export function createHttpServer(core: Core, tls: HttpTls | undefined): FastifyInstance {
+/**
+ * Makes an HTTP server with this project's limits and headers, and no routes.
+ *
+ * @param tls Undefined is plain HTTP.
+ */
+export function createHttpServer(core: Core, tls: ServerTls | undefined): FastifyInstance {
   const options = {
     // Requests are not logged: a line with a query string could hold a token.
     logger: false,
@@ -42,6 +41,7 @@ export function createHttpServer(core: Core, tls: HttpTls | undefined): FastifyI
     tls ? fastify({ ...options, https: { ...http, ...tls } }) : fastify({ ...options, http })
   ) as FastifyInstance
   app.server.maxHeadersCount = MAX_HEADERS
+  if (tls) guardPeers(app.server, core.config, tls.auth)
   app.addHook('onSend', (_request, reply, payload, done) => {
     void reply.headers({
       'content-security-policy': CONTENT_SECURITY_POLICY,

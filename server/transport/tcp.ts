@@ -1,6 +1,6 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { hostAndPort, LocalAddress, type SocketAddresses } from '../addresses.ts'
 import type { TransportName } from '../client/client.ts'
 import type { Settings } from '../config/settings.ts'
@@ -8,6 +8,7 @@ import { RespcastError } from '../errors.ts'
 import type { Admission } from './admission.ts'
 import { readAsStream, SharedReadBuffer, SocketSink } from './raw-socket.ts'
 import { connectTcp, type ReceptionHost } from './reception.ts'
+import { changeTls, isPeerAllowed, type ServerTls } from './tls.ts'
 
 /** The parts of the core that RESP listeners work with. */
 interface TcpHost extends ReceptionHost {
@@ -33,7 +34,7 @@ export type TcpEndpoint =
       readonly host: string
       readonly port: number
       readonly backlog: number
-      readonly tls: TlsOptions
+      readonly tls: ServerTls
     }
   | { readonly kind: 'unix'; readonly path: string; readonly mode: number }
 
@@ -46,7 +47,7 @@ export interface Listener {
   /** Stops accepting; connections live on. */
   close(): void
   /** Uses other certificates for connections to come; does nothing on a plain listener. */
-  setTls(options: TlsOptions): void
+  setTls(options: ServerTls): void
 }
 
 const FULL = '-ERR max number of clients reached\r\n'
@@ -74,9 +75,13 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
   const reads = new SharedReadBuffer()
   const local = new LocalAddress()
   const accept = (socket: Socket): void => acceptSocket(socket, endpoint, host, reads, local)
+  const acceptSecure = (socket: TLSSocket): void => {
+    if (isPeerAllowed(socket, host.config.choice('tls-auth-clients'))) accept(socket)
+    else socket.destroy()
+  }
   const server =
     endpoint.kind === 'tls'
-      ? createTlsServer({ ...options, ...endpoint.tls, handshakeTimeout: 5_000 }, accept)
+      ? createTlsServer({ ...options, ...endpoint.tls, handshakeTimeout: 5_000 }, acceptSecure)
       : createServer({ ...options, pauseOnConnect: true }, accept)
   // A failed handshake is the peer's affair; the socket is gone already.
   server.on('tlsClientError', () => {})
@@ -88,7 +93,7 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
       server.close()
     },
     setTls: (tls) => {
-      if ('setSecureContext' in server) server.setSecureContext(tls)
+      changeTls(server, tls)
     },
   }
 }

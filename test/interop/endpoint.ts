@@ -54,7 +54,9 @@ export class Endpoint {
         'tls-port': String(this.tlsPort),
         'tls-cert-file': server.cert,
         'tls-key-file': server.key,
-        ...(this.#clientCertificates ? { 'tls-ca-cert-file': ca, 'tls-auth-clients': 'yes' } : {}),
+        ...(this.#clientCertificates
+          ? { 'tls-ca-cert-file': ca, 'tls-auth-clients': 'yes' }
+          : { 'tls-auth-clients': 'no' }),
       },
     })
   }

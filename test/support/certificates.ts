@@ -11,11 +11,15 @@ export interface KeyPair {
 
 /** Certificates that are good for a day, by an authority of their own. */
 export interface Certificates {
-  /** The authority that signed both. */
+  /** The authority that signed all but the stranger. */
   readonly ca: string
   /** For 127.0.0.1 and localhost. */
   readonly server: KeyPair
   readonly client: KeyPair
+  /** For 127.0.0.1 too, after a renewal. */
+  readonly renewed: KeyPair
+  /** Signed by itself. */
+  readonly stranger: KeyPair
   /** Deletes the files. */
   remove(): void
 }
@@ -45,10 +49,17 @@ export function makeCertificates(): Certificates {
     )
     return pair
   }
+  const stranger = { cert: path('stranger.crt'), key: path('stranger.key') }
+  openssl(
+    ...['req', '-x509', ...newKey, '-days', '1', '-subj', '/CN=stranger'],
+    ...['-keyout', stranger.key, '-out', stranger.cert],
+  )
   return {
     ca,
     server: signed('server', 'subjectAltName=IP:127.0.0.1,DNS:localhost\n'),
     client: signed('client', 'extendedKeyUsage=clientAuth\n'),
+    renewed: signed('renewed', 'subjectAltName=IP:127.0.0.1,DNS:localhost\n'),
+    stranger,
     remove: () => rmSync(dir, { recursive: true, force: true }),
   }
 }

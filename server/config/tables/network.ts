@@ -1,3 +1,4 @@
+import { checkTlsVersions } from '../checks.ts'
 import {
   AT_START,
   INT_MAX,
@@ -16,6 +17,7 @@ import {
   PORT,
 } from '../spec.ts'
 
+const AUTH_CLIENTS = ['no', 'yes', 'optional'] as const
 const ONE_MEBIBYTE = 1_048_576
 
 /** RESP over TCP and Unix sockets. */
@@ -48,7 +50,7 @@ export const LISTENERS = {
   }),
 }
 
-/** TLS for the RESP listener and, with `http-tls`, the HTTP listeners. */
+/** TLS for `tls-port` and, with `http-tls`, the HTTP listeners. */
 export const TLS = {
   'tls-port': integer(0, PORT, 'TCP port for RESP over TLS; 0 turns the listener off.', AT_START),
   'tls-cert-file': string('', 'Certificate chain (PEM).', { volatile: true }),
@@ -57,15 +59,40 @@ export const TLS = {
   'tls-ca-cert-file': string('', 'Authorities that client certificates must come from (PEM).', {
     volatile: true,
   }),
+  'tls-ca-cert-dir': string(
+    '',
+    'Directory of such authorities: hashed names of OpenSSL if it has any, else all PEM files in it.',
+    { volatile: true },
+  ),
   'tls-auth-clients': choice(
     'yes',
-    ['no', 'yes', 'optional'],
-    'Whether a TLS client must present a certificate.',
+    AUTH_CLIENTS,
+    'Whether a client of `tls-port` must present a certificate of these authorities; `optional`: none, or a valid one.',
   ),
-  'tls-protocols': list('', 'TLS versions, of `TLSv1.2 TLSv1.3`; empty is both.'),
+  'http-tls-auth-clients': choice(
+    'no',
+    AUTH_CLIENTS,
+    'The same for the public HTTP listener with `http-tls`.',
+  ),
+  'admin-tls-auth-clients': choice(
+    'no',
+    AUTH_CLIENTS,
+    "The same for the administrators' listener with `http-tls`.",
+  ),
+  'tls-client-cert-file': string(
+    '',
+    'Certificate that `respcast healthcheck` presents; no other connection goes out over TLS by it.',
+  ),
+  'tls-client-key-file': string('', 'Key of that certificate.'),
+  'tls-client-key-file-pass': string('', 'Passphrase of that key.', { sensitive: true }),
+  'tls-protocols': list('', 'TLS versions, of `TLSv1.2 TLSv1.3`; empty is both.', {
+    check: checkTlsVersions,
+  }),
   'tls-ciphers': string('', 'Ciphers for TLS 1.2, in OpenSSL notation; empty is the default list.'),
   'tls-ciphersuites': string('', 'Cipher suites for TLS 1.3; empty is the default list.'),
   'tls-prefer-server-ciphers': boolean('no', "Choose by the server's order of ciphers."),
+  'tls-session-caching': boolean('yes', 'Let clients resume a TLS session.'),
+  'tls-session-cache-timeout': seconds(300, 'Time for which a session may be resumed.'),
 }
 
 /** Limits that Redis has, with its defaults; the stricter ones for TCP are off. */

@@ -17,7 +17,7 @@ export const HTTP = {
   'http-bind': list('127.0.0.1', 'Addresses of the public HTTP listener.', AT_START),
   'http-tls': boolean(
     'no',
-    'Serve HTTP over TLS, with the certificate of `tls-cert-file`.',
+    'Serve both HTTP listeners over TLS, with the certificate of `tls-cert-file`.',
     AT_START,
   ),
   'admin-port': integer(

@@ -7,7 +7,10 @@ test.each([
   [['-::1'], 'http://[::1]:8081/readyz'],
   [['*'], 'http://127.0.0.1:8081/readyz'],
   [['0.0.0.0'], 'http://127.0.0.1:8081/readyz'],
+  [['::*'], 'http://[::1]:8081/readyz'],
+  [['::'], 'http://[::1]:8081/readyz'],
   [[], 'http://127.0.0.1:8081/readyz'],
 ])('a server bound to %j is asked at %s', (binds, url) => {
-  expect(readinessUrl(binds, 8081)).toBe(url)
+  expect(readinessUrl(binds, 8081, false)).toBe(url)
+  expect(readinessUrl(binds, 8081, true)).toBe(url.replace('http:', 'https:'))
 })
