@@ -20,7 +20,7 @@ export class ConfigError extends RespcastError {
   constructor(where: string, shown: string, directive: string, reason: string, remedy: string) {
     super(
       'ERR_CONFIG',
-      [where, shown, `${reason}. ${remedy}`].filter((part) => part !== '').join(': '),
+      oneLine([where, shown, `${reason}. ${remedy}`].filter((part) => part !== '').join(': ')),
     )
     this.name = 'ConfigError'
     this.where = where
@@ -28,6 +28,14 @@ export class ConfigError extends RespcastError {
     this.reason = reason
     this.remedy = remedy
   }
+}
+
+/** Text of a message in which control characters cannot end the line or reach a terminal: `\x00`. */
+function oneLine(text: string): string {
+  return text.replace(
+    /[\0-\x1f\x7f-\x9f]/g,
+    (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  )
 }
 
 /** Kinds of sources of a value. */

@@ -174,6 +174,8 @@ function refusalOf(
 ): Refusal | undefined {
   const { config, log, counters, admission } = core
   const subprotocols = request.headers['sec-websocket-protocol']
+  // Node asks for a Host on requests, and not on upgrades (RFC 9112 section 3.2, RFC 6455 section 4.2.1).
+  if (request.headers.host === undefined) return { status: 400, error: 'a Host header is needed' }
   const problem = subprotocolProblem(subprotocols)
   if (problem !== undefined) return { status: 400, error: problem }
   const { origin } = request.headers

@@ -25,9 +25,7 @@ export function inlineArguments(
   line: Buffer,
   limits: { readonly maxCommandBytes: number; readonly maxArguments: number },
 ): Buffer[] {
-  if (isTlsHandshake(line[0], line[1]) || isHttp(line)) {
-    throw new ProtocolError('HTTP or TLS on the RESP port', 'cross-protocol')
-  }
+  if (isTlsHandshake(line[0], line[1]) || isHttp(line)) throw crossProtocol()
   if (line.includes(0)) throw new ProtocolError('unexpected NUL in inline request')
   const { maxCommandBytes, maxArguments } = limits
   if (line.length > maxCommandBytes) {
@@ -54,4 +52,9 @@ function isHttp(line: Buffer): boolean {
 /** Reports whether bytes begin a TLS handshake (RFC 8446 section 5.1: record type 22, legacy version 3.x). */
 export function isTlsHandshake(first: number | undefined, second: number | undefined): boolean {
   return first === 0x16 && second === 0x03
+}
+
+/** The end of a peer that speaks another protocol; the same wherever its bytes were cut. */
+export function crossProtocol(): ProtocolError {
+  return new ProtocolError('HTTP or TLS on the RESP port', 'cross-protocol')
 }

@@ -1,4 +1,4 @@
-import { inlineArguments, isTlsHandshake } from './inline.ts'
+import { crossProtocol, inlineArguments, isTlsHandshake } from './inline.ts'
 import { ProtocolError } from './protocol-error.ts'
 import { ArgumentPositions } from './request.ts'
 
@@ -430,9 +430,7 @@ export class RequestParser extends ArgumentPositions {
 
   #refuseTls(): void {
     const carry = this.#carry as ByteAccumulator
-    if (isTlsHandshake(carry.at(0), carry.at(1))) {
-      throw new ProtocolError('TLS handshake on a plain port', 'cross-protocol')
-    }
+    if (isTlsHandshake(carry.at(0), carry.at(1))) throw crossProtocol()
   }
 
   #inlineRequest(line: Buffer): boolean {

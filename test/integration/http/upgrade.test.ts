@@ -47,6 +47,7 @@ describe('an upgrade that is refused', () => {
     [403, { headers: { Origin: 'https://evil.test' } }],
     [400, { headers: { 'Sec-WebSocket-Protocol': 'other' } }],
     [400, { headers: { 'Sec-WebSocket-Key': 'short' } }],
+    [400, { headers: { Host: undefined } }],
   ])(
     'with %i leaves no connection behind on which more could be smuggled',
     async (status, request) => {

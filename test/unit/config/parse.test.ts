@@ -122,6 +122,10 @@ describe('a line that cannot be used is answered with one line: place, line, rea
       'respcast.conf:1: rename-command a: wrong number of arguments. See docs/directives.md.',
     ],
     [
+      'port \x1b[31m\0',
+      "respcast.conf:1: port \\x1b[31m\\x00: argument couldn't be parsed into an integer. Give a whole number from 0 to 65535.",
+    ],
+    [
       'port "6',
       'respcast.conf:1: port ...: unbalanced quotes in configuration line. Close each quote; a space or the end of the line must follow it.',
     ],

@@ -77,6 +77,7 @@ describe('Another protocol', () => {
       const { requests, error } = parseRequests(chunks)
       expect(requests).toEqual([['PING']])
       expect(error?.kind).toBe('cross-protocol')
+      expect(error?.message).toBe('HTTP or TLS on the RESP port')
     })
   }
 
