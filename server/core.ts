@@ -34,7 +34,7 @@ import { OutputGuard } from './client/output-limits.ts'
 import { payloadOf } from './delivery/segment.ts'
 import { Turn } from './delivery/turn.ts'
 import { RespcastError } from './errors.ts'
-import { setLogLevel, type Logger } from './log.ts'
+import { PeerLog, setLogLevel, type Logger } from './log.ts'
 import { Registry, type PublishSpace } from './pubsub/registry.ts'
 import type { TokenExplainer } from './token/explain/explain.ts'
 import { validateRolePattern } from './token/grant/placeholders.ts'
@@ -78,6 +78,7 @@ export class Core implements Services {
   readonly config: Config
   readonly clock: Clock
   readonly log: Logger
+  readonly peerLog: PeerLog
   readonly counters = new Counters()
   readonly table: CommandTable
   readonly users: UserTable
@@ -113,6 +114,7 @@ export class Core implements Services {
     this.config = config
     this.clock = clock
     this.log = log
+    this.peerLog = new PeerLog(log, clock)
     this.shutdown = parts.shutdown
     addValidators(config)
     config.check()
@@ -144,7 +146,7 @@ export class Core implements Services {
       this.counters.writesClosed += client.output.writes
       this.counters.countClose(cause.name)
       const { id, address } = client.origin
-      log.debug({ id, address, cause: cause.name }, 'client closed')
+      this.peerLog.write('clientClosed', () => ({ id, address, cause: cause.name }))
     })
 
     this.users.onChange((changes) => applyUserChanges(this.clients, changes))
@@ -196,6 +198,7 @@ export class Core implements Services {
     this.eviction.stop()
     this.load.stop()
     this.tokens.stop()
+    this.peerLog.flush()
   }
 
   /**

@@ -4,8 +4,8 @@ import { isRoleName, type User } from './user.ts'
 
 const HASH_PATTERN = /^[0-9a-f]{64}$/
 
-/** Stands for the hash of a user who has none, so that such a login costs the same comparison. */
-const NO_HASH = '0'.repeat(64)
+/** Stand for the hashes of a user who has none, so that such a login costs the same comparison. */
+const NO_HASHES: readonly string[] = ['0'.repeat(64)]
 
 /** SHA-256 of a password (byte string) as 64 lower-case hex digits, the form in which users keep it. */
 export function hashPassword(password: string): string {
@@ -22,17 +22,21 @@ export function isPasswordHash(text: string): boolean {
  * `nopass` or this password.
  *
  * The password is hashed and compared in constant time for every user, so that timing reveals neither which users exist
- * nor how much of a hash is right.
+ * nor how much of a hash is right. Each password of a user beyond the first costs one comparison more.
  */
 export function passwordLogsIn(user: User | undefined, password: string): boolean {
   const given = Buffer.from(hashPassword(password), 'latin1')
   let found = false
-  const hashes = user !== undefined && user.passwords.length > 0 ? user.passwords : [NO_HASH]
-  for (const hash of hashes) {
+  for (const hash of comparedHashes(user)) {
     if (timingSafeEqual(given, Buffer.from(hash, 'latin1'))) found = true
   }
   if (user === undefined || !user.enabled || isRoleName(user.name)) return false
   return user.noPassword || (found && user.passwords.length > 0)
+}
+
+/** The hashes with which a password for `user` is compared: never none. */
+export function comparedHashes(user: User | undefined): readonly string[] {
+  return user !== undefined && user.passwords.length > 0 ? user.passwords : NO_HASHES
 }
 
 /**

@@ -6,6 +6,7 @@ import { type Overlay, type Subscriber, Subscriptions } from '../pubsub/subscrib
 import type { Protocol } from '../resp/reply-writer.ts'
 import { CLOSES, type CloseCause } from './close.ts'
 import type { ClientLimits } from './limits.ts'
+import type { FailureRun } from './login-failures.ts'
 import type { Flusher } from '../delivery/flusher.ts'
 import { Output } from '../delivery/output.ts'
 import type { Sink } from '../delivery/sink.ts'
@@ -74,6 +75,8 @@ export class Client implements Subscriber {
   authenticated = false
   /** Counts logins: an answer that arrives for an older one is void. */
   authEpoch = 0
+  /** Logins that failed lately; made by the first. */
+  failedLogins: FailureRun | undefined
   /** When it has to have logged in; undefined once it has. */
   deadline: Timer | undefined
   name = ''

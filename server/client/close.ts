@@ -44,6 +44,8 @@ export const CLOSES = {
 
   protocolError: coded('protocol-error', 'flush', ''),
 
+  /** Five failed logins on one WebSocket. */
+  tooManyFailedLogins: coded('unauthorized', 'flush', 'too many failed logins', 10_000),
   /** Too much was sent before the login. */
   notLoggedIn: coded('unauthorized', 'flush', 'log in first'),
   invalidToken: coded('unauthorized', 'flush', 'invalid token'),

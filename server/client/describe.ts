@@ -1,5 +1,6 @@
 import { hexEscape } from '../../shared/words.ts'
 import type { Settings } from '../config/settings.ts'
+import type { PeerFields } from '../log.ts'
 import type { Client } from './client.ts'
 
 /** Cost of an idle connection: client, parser, queues and the socket's object. A round estimate. */
@@ -24,14 +25,24 @@ export function clientMemory(client: Client): number {
 }
 
 /**
- * A client for the log: its line of CLIENT LIST, or no more than its id and address under `hide-user-data-from-log`.
+ * A client as fields of a log line; without the names that it chose under `hide-user-data-from-log`.
  *
  * @param nowMs Monotonic milliseconds.
  */
-export function clientForLog(client: Client, settings: Settings, nowMs: number): string {
-  return settings.boolean('hide-user-data-from-log')
-    ? `id=${client.id} addr=${client.origin.address}`
-    : describeClient(client, nowMs)
+export function clientForLog(client: Client, settings: Settings, nowMs: number): PeerFields {
+  const { origin, subscriptions } = client
+  const isHidden = settings.boolean('hide-user-data-from-log')
+  return {
+    id: origin.id,
+    address: origin.address,
+    ...(isHidden ? {} : { name: client.name, user: client.identity.user.name }),
+    ageSeconds: seconds(nowMs - origin.connectedMs),
+    idleSeconds: seconds(nowMs - client.lastInteractionMs),
+    subscriptions: subscriptions.count + subscriptions.shardCount,
+    heldBytes: client.output.heldBytes,
+    memoryBytes: clientMemory(client),
+    command: client.lastCommand,
+  }
 }
 
 /**

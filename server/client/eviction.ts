@@ -85,7 +85,7 @@ function classOf(bytes: number): number {
 /** Time between two measurements of all clients, in ms: unfinished input grows without any write. */
 const LOOK_MS = 1_000
 
-type EvictingServer = Pick<Services, 'clients' | 'clock' | 'config' | 'counters' | 'log'>
+type EvictingServer = Pick<Services, 'clients' | 'clock' | 'config' | 'counters' | 'peerLog'>
 
 /**
  * Closes the biggest clients while all of them together hold at least `maxmemory-clients`. Clients with NO-EVICT count,
@@ -134,12 +134,12 @@ export class ClientEviction {
   }
 
   #evict(): void {
-    const { clock, config, counters, log } = this.#server
+    const { clock, config, counters, peerLog } = this.#server
     while (this.#ledger.total >= this.#limitBytes) {
       const victim = this.#ledger.biggest()
       if (!victim) return
       counters.evictedClients++
-      log.info({ client: clientForLog(victim, config, clock.monotonicMs()) }, 'evicting client')
+      peerLog.write('evicted', () => clientForLog(victim, config, clock.monotonicMs()))
       victim.close(CLOSES.evicted)
     }
   }

@@ -1,7 +1,7 @@
 import type { Identity } from '../acl/authorize.ts'
 import type { AclLogEvent } from '../acl/log.ts'
 import { passwordLogsIn } from '../acl/password.ts'
-import { isRoleName, isTokenUserName } from '../acl/user.ts'
+import { isRoleName, isTokenUserName, type User } from '../acl/user.ts'
 import { newUser } from '../acl/rules.ts'
 import type { Services } from '../command/context.ts'
 import { shown } from '../log.ts'
@@ -11,6 +11,7 @@ import type { TokenRefusal } from '../token/verify/refusal.ts'
 import type { Client } from './client.ts'
 import { CLOSES, closeWith, type CodedCause } from './close.ts'
 import { describeClient } from './describe.ts'
+import { LoginFailures, type LoginFailure } from './login-failures.ts'
 import { errorLine, type ErrorLine } from '../resp/reply-writer.ts'
 
 /** Credentials as AUTH and HELLO AUTH carry them. */
@@ -25,44 +26,71 @@ interface LoginRefusal {
   readonly reply: ErrorLine
   /** Closes a WebSocket that is not logged in, after the reply. */
   readonly cause: CodedCause | undefined
-  /** Counts as a failed login for ACL LOG; the other refusals are only a matter of timing. */
-  readonly isLogged: boolean
+  /** Of a failed login, which ACL LOG shows; the other refusals are only a matter of timing. */
+  readonly reason: LoginFailure | undefined
+}
+
+/** A failed login by password: its answer, when it is due, and the end of a WebSocket that fails too often. */
+export interface FailedLogin {
+  readonly error: ErrorLine
+  readonly waitMs: number
+  readonly cause: CodedCause | undefined
 }
 
 const INVALID_TOKEN = 'WRONGPASS invalid token'
 
 /** Reasons why a login is refused. */
 const REFUSALS = {
-  /** No such user, off, a role, another password, or one that may not log in by password here. */
-  password: {
-    reply: 'WRONGPASS invalid username-password pair or user is disabled.',
-    cause: undefined,
-    isLogged: true,
+  token: {
+    reply: INVALID_TOKEN,
+    cause: CLOSES.invalidToken,
+    reason: 'token-not-configured',
   },
-  token: { reply: INVALID_TOKEN, cause: CLOSES.invalidToken, isLogged: true },
-  expired: { reply: 'WRONGPASS token expired', cause: CLOSES.tokenExpired, isLogged: true },
-  revoked: { reply: 'WRONGPASS token revoked', cause: CLOSES.tokenRevoked, isLogged: true },
+  expired: {
+    reply: 'WRONGPASS token expired',
+    cause: CLOSES.tokenExpired,
+    reason: 'token-expired',
+  },
+  revoked: {
+    reply: 'WRONGPASS token revoked',
+    cause: CLOSES.tokenRevoked,
+    reason: 'token-revoked',
+  },
   /** A ceiling of the token is off. */
-  disabled: { reply: INVALID_TOKEN, cause: CLOSES.subjectDisabled, isLogged: true },
+  disabled: {
+    reply: INVALID_TOKEN,
+    cause: CLOSES.subjectDisabled,
+    reason: 'token-subject-disabled',
+  },
   /** `ws-max-connections-per-user`. */
   crowded: {
     reply: 'ERR too many connections of this user',
     cause: CLOSES.tooManyConnections,
-    isLogged: true,
+    reason: 'too-many-connections',
   },
   /** Another login, or RESET, came while the token was verified. */
-  superseded: { reply: INVALID_TOKEN, cause: undefined, isLogged: false },
+  superseded: { reply: INVALID_TOKEN, cause: undefined, reason: undefined },
   otherSubject: {
     reply: 'ERR AUTH with a token of another subject is not allowed while there are subscriptions',
     cause: undefined,
-    isLogged: false,
+    reason: undefined,
   },
   otherUser: {
     reply: 'ERR AUTH as another user is not allowed while a token session has subscriptions',
     cause: undefined,
-    isLogged: false,
+    reason: undefined,
   },
 } as const satisfies Record<string, LoginRefusal>
+
+/** No such user, off, a role, another password, or one that may not log in by password here. */
+const WRONG_PASSWORD = 'WRONGPASS invalid username-password pair or user is disabled.'
+
+/** Said of the name alone, whatever the password is. */
+const NO_DEFAULT_USER = 'WRONGPASS the default user cannot log in over a WebSocket'
+
+/** EXEC cannot wait, so that nothing is verified there while failed logins have to, or after they have ended the client. */
+const NO_AUTH_IN_EXEC =
+  'ERR AUTH inside MULTI is refused after too many failed logins from this address'
 
 const NO_PASSWORD_CONFIGURED = errorLine(
   'ERR',
@@ -73,7 +101,11 @@ const NO_PASSWORD_CONFIGURED = errorLine(
 /** Outcome of a verification. Nothing has changed yet, see {@link Login.settle}. */
 type LoginVerdict = { readonly epoch: number } & (
   | { readonly grant: CompiledGrant }
-  | { readonly refusal: LoginRefusal }
+  | {
+      readonly refusal: LoginRefusal
+      /** It is one too many for its WebSocket. */
+      readonly isLast?: boolean
+    }
 )
 
 /** End of a login by token: the error line, or the pushes for the subscriptions that the client lost, which precede the reply. */
@@ -82,7 +114,7 @@ type LoginOutcome = { readonly error: ErrorLine } | { readonly pushes: readonly 
 /** The parts of the server that logins concern. */
 type LoginHost = Pick<
   Services,
-  'aclLog' | 'clients' | 'clock' | 'config' | 'counters' | 'log' | 'table' | 'tokens' | 'users'
+  'aclLog' | 'clients' | 'clock' | 'config' | 'counters' | 'peerLog' | 'table' | 'tokens' | 'users'
 > & { readonly authenticator: TokenAuthenticator }
 
 /**
@@ -97,15 +129,17 @@ type LoginHost = Pick<
  *
  * A token is verified in the background (`verify`) while the connection keeps its state and executes nothing;
  * its outcome is put in force in one turn (`settle`), unless another login came in between. A login that is refused changes
- * nothing, but closes a WebSocket that is nobody. RESET leads back to the first state (`reset`). No way leads a
- * WebSocket to the default user, unless an administrator logs in as it by password.
+ * nothing, but closes a WebSocket that is nobody; see {@link LoginFailures} for those that fail again and again. RESET leads
+ * back to the first state (`reset`). No way leads a WebSocket to the default user.
  */
 export class Login {
   readonly #parts: LoginHost
   readonly #nobody: Identity
+  readonly #failures: LoginFailures
 
   constructor(parts: LoginHost) {
     this.#parts = parts
+    this.#failures = new LoginFailures(parts)
     const user = newUser(parts.table.catalog, '', { pubsubDefault: 'resetchannels' })
     this.#nobody = { user, ceilings: [], token: undefined }
   }
@@ -170,22 +204,36 @@ export class Login {
    * Logs in by password. A failure changes nothing.
    *
    * @param object The command as typed, for ACL LOG.
-   * @returns The error line, or undefined.
+   * @returns Undefined if the client is logged in.
    */
   byPassword(
     client: Client,
     { user: name, password }: { readonly user: string; readonly password: string },
     object: string,
     context: AclLogEvent['context'],
-  ): ErrorLine | undefined {
-    const { clients, tokens, users } = this.#parts
+  ): FailedLogin | undefined {
+    const { clients, counters, tokens, users } = this.#parts
+    if (context === 'multi' && (client.closed || this.#failures.mustWait(client))) {
+      counters.countLoginFailure('throttled')
+      return { error: NO_AUTH_IN_EXEC, waitMs: 0, cause: undefined }
+    }
     const user = users.get(name)
     // Always compared, so that timing does not reveal which users exist.
     const matches = passwordLogsIn(user, password)
-    if (!user || !matches || !this.#mayUsePassword(client, name, user.noPassword)) {
-      return this.#refuse(client, REFUSALS.password, name, object, context)
+    const mayUse = this.#mayUsePassword(client, name, user?.noPassword ?? false)
+    if (!user || !matches || !mayUse) {
+      const reason = matches ? 'not-allowed' : reasonOf(user)
+      this.#logFailure(client, reason, name, object, context)
+      const { waitMs, isLast } = this.#failures.note(client, reason)
+      return {
+        error: this.#isNeverDefault(client, name) ? NO_DEFAULT_USER : WRONG_PASSWORD,
+        waitMs,
+        cause: isLast ? CLOSES.tooManyFailedLogins : undefined,
+      }
     }
-    if (tokens.grantOf(client) && client.subscriptions.any) return REFUSALS.otherUser.reply
+    if (tokens.grantOf(client) && client.subscriptions.any) {
+      return { error: REFUSALS.otherUser.reply, waitMs: 0, cause: undefined }
+    }
     tokens.end(client)
     clients.setIdentity(client, { user, ceilings: [], token: undefined })
     client.authenticate()
@@ -193,13 +241,27 @@ export class Login {
     return undefined
   }
 
+  /** Settles when a failed login may be answered. */
+  waited(waitMs: number): Promise<void> {
+    return new Promise((resolve) => this.#parts.clock.after(waitMs, resolve))
+  }
+
   /** Reserved names are those of tokens and roles, while tokens can log in. */
   #mayUsePassword(client: Client, name: string, noPassword: boolean): boolean {
-    const { authenticator, config } = this.#parts
+    const { authenticator } = this.#parts
     const isReserved = name === 'jwt' || isTokenUserName(name) || isRoleName(name)
     if (isReserved && authenticator.enabled) return false
-    if (client.isWebSocket && noPassword) return false
-    return client.origin.listener !== 'public' || config.boolean('ws-password-auth')
+    if (client.isWebSocket && (noPassword || name === 'default')) return false
+    return this.#takesPasswords(client)
+  }
+
+  #takesPasswords({ origin }: Client): boolean {
+    return origin.listener !== 'public' || this.#parts.config.boolean('ws-password-auth')
+  }
+
+  /** Reports whether a login fails for its name alone: it asks for the default user where others may log in by password. */
+  #isNeverDefault(client: Client, name: string): boolean {
+    return client.isWebSocket && name === 'default' && this.#takesPasswords(client)
   }
 
   /**
@@ -208,17 +270,32 @@ export class Login {
    * @param token Byte string, as it came.
    */
   async verify(client: Client, token: string): Promise<LoginVerdict> {
-    const { authenticator } = this.#parts
     const epoch = ++client.authEpoch
-    if (!authenticator.enabled) return { epoch, refusal: REFUSALS.token }
+    const result = await this.#judge(client, token)
+    if ('grant' in result) return { epoch, grant: result.grant }
+    const { refusal } = result
+    if (refusal.reason === undefined) return { epoch, refusal }
+    const { waitMs, isLast } = this.#failures.note(client, refusal.reason)
+    if (waitMs > 0) await this.waited(waitMs)
+    return { epoch, refusal, isLast }
+  }
+
+  async #judge(
+    client: Client,
+    token: string,
+  ): Promise<{ readonly grant: CompiledGrant } | { readonly refusal: LoginRefusal }> {
+    const { authenticator } = this.#parts
+    if (!authenticator.enabled) return { refusal: REFUSALS.token }
     const result = await authenticator.authenticate(token)
     if ('refused' in result) {
       this.#logRefused(client, result.refused)
-      return { epoch, refusal: REFUSALS[result.refused.code === 'expired' ? 'expired' : 'token'] }
+      const { code } = result.refused
+      const refusal = code === 'expired' ? REFUSALS.expired : REFUSALS.token
+      return { refusal: { ...refusal, reason: `token-${code}` } }
     }
     const grant = result.ok
     const refusal = this.#refusalOfRevoked(client, grant) ?? this.#refusalOfSubject(client, grant)
-    return refusal ? { epoch, refusal } : { epoch, grant }
+    return refusal ? { refusal } : { grant }
   }
 
   /**
@@ -229,10 +306,14 @@ export class Login {
    */
   settle(client: Client, verdict: LoginVerdict, object: string): LoginOutcome {
     if (client.authEpoch !== verdict.epoch) return { error: REFUSALS.superseded.reply }
-    if ('refusal' in verdict) return { error: this.#refuse(client, verdict.refusal, 'jwt', object) }
+    if ('refusal' in verdict) {
+      const error = this.#refuse(client, verdict.refusal, object)
+      if (verdict.isLast) client.close(CLOSES.tooManyFailedLogins)
+      return { error }
+    }
     const { grant } = verdict
     const refusal = this.#refusalOfRevoked(client, grant) ?? this.#refusalOfChange(client, grant)
-    if (refusal) return { error: this.#refuse(client, refusal, 'jwt', object) }
+    if (refusal) return { error: this.#refuse(client, refusal, object) }
     const pushes = this.#parts.tokens.begin(client, grant)
     if (!client.closed) {
       client.authenticate()
@@ -272,21 +353,25 @@ export class Login {
     return count >= most
   }
 
-  /** Notes a failed login, and closes a WebSocket that is nobody. @returns The error line. */
-  #refuse(
-    client: Client,
-    { reply, cause, isLogged }: LoginRefusal,
-    username: string,
-    object: string,
-    context: AclLogEvent['context'] = 'toplevel',
-  ): ErrorLine {
-    const { aclLog, clock } = this.#parts
-    if (isLogged) {
-      const clientInfo = describeClient(client, clock.monotonicMs())
-      aclLog.add({ reason: 'auth', context, object, username, clientInfo }, clock.wallMs())
-    }
+  /** Refuses a token, and closes a WebSocket that is nobody. @returns The error line. */
+  #refuse(client: Client, { reply, cause, reason }: LoginRefusal, object: string): ErrorLine {
+    if (reason) this.#logFailure(client, reason, 'jwt', object, 'toplevel')
     if (cause && client.isWebSocket && !client.authenticated) client.close(cause)
     return reply
+  }
+
+  /** Counts a failed login, and shows it in ACL LOG. */
+  #logFailure(
+    client: Client,
+    reason: LoginFailure,
+    username: string,
+    object: string,
+    context: AclLogEvent['context'],
+  ): void {
+    const { aclLog, clock, counters } = this.#parts
+    counters.countLoginFailure(reason)
+    const clientInfo = describeClient(client, clock.monotonicMs())
+    aclLog.add({ reason: 'auth', context, object, username, clientInfo }, clock.wallMs())
   }
 
   /** Closes a client that has not logged in by then. A later deadline makes this one void. */
@@ -300,30 +385,42 @@ export class Login {
   }
 
   #logAccepted(client: Client, { userName, kid }: CompiledGrant): void {
-    const { counters, log } = this.#parts
+    const { counters, peerLog } = this.#parts
     counters.tokensAccepted++
-    log.debug({ id: client.id, user: this.#shown(userName), kid }, 'token accepted')
+    peerLog.write('tokenAccepted', () => ({ id: client.id, user: this.#shown(userName), kid }))
   }
 
   #logRefused(client: Client, { detail, kid, jti, tokenHash }: TokenRefusal): void {
-    const { counters, log } = this.#parts
-    const { address } = client.origin
+    const { counters, peerLog } = this.#parts
+    const { id, address } = client.origin
     counters.tokensRefused++
-    log.info({ id: client.id, address, detail, kid, jti, tokenHash }, 'token refused')
+    peerLog.write('tokenRefused', () => ({ id, address, detail, kid, jti, tokenHash }))
   }
 
   #logRevoked(client: Client, { userName, kid, jti }: CompiledGrant, revocation: number): void {
-    const { counters, log } = this.#parts
-    const { address } = client.origin
+    const { counters, peerLog } = this.#parts
+    const { id, address } = client.origin
     const user = this.#shown(userName)
     counters.tokensRefused++
-    log.info(
-      { id: client.id, address, detail: 'revoked', user, kid, jti, revocation },
-      'token refused',
-    )
+    peerLog.write('tokenRefused', () => ({
+      id,
+      address,
+      detail: 'revoked',
+      user,
+      kid,
+      jti,
+      revocation,
+    }))
   }
 
   #shown(userName: string): string {
     return shown(userName, this.#parts.config.boolean('hide-user-data-from-log'))
   }
+}
+
+/** The reason of a login whose password did not match. */
+function reasonOf(user: User | undefined): LoginFailure {
+  if (user === undefined) return 'unknown-user'
+  if (isRoleName(user.name)) return 'not-allowed'
+  return user.enabled ? 'wrong-password' : 'user-disabled'
 }

@@ -49,7 +49,7 @@ export class OutputLimiter {
   }
 }
 
-type GuardedServer = Pick<Services, 'clients' | 'clock' | 'config' | 'counters' | 'log'>
+type GuardedServer = Pick<Services, 'clients' | 'clock' | 'config' | 'counters' | 'peerLog'>
 
 /** Closes clients that do not read their output, or that are silent for longer than `timeout`. */
 export class OutputGuard {
@@ -102,12 +102,12 @@ export class OutputGuard {
   }
 
   #close(client: Client, bound: 'hard' | 'soft' | 'unauthenticated'): void {
-    const { clock, config, counters, log } = this.#server
+    const { clock, config, counters, peerLog } = this.#server
     counters.outputLimitDisconnections++
-    log.warn(
-      { client: clientForLog(client, config, clock.monotonicMs()), bound },
-      'client closed for overcoming of output buffer limits',
-    )
+    peerLog.write('outputLimit', () => ({
+      ...clientForLog(client, config, clock.monotonicMs()),
+      bound,
+    }))
     client.close(closeWith(CLOSES.outputLimit, { text: `output buffer over its ${bound} limit` }))
   }
 

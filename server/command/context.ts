@@ -6,7 +6,7 @@ import type { ClientTable } from '../client/clients.ts'
 import type { Login } from '../client/login.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/store.ts'
-import type { Logger } from '../log.ts'
+import type { Logger, PeerLog } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
@@ -41,6 +41,8 @@ export interface CommandContext {
 export interface Services {
   readonly clock: Clock
   readonly log: Logger
+  /** For lines that a peer can cause. */
+  readonly peerLog: PeerLog
   readonly table: CommandTable
   readonly clients: ClientTable
   readonly registry: Registry

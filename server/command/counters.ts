@@ -1,3 +1,5 @@
+import type { LoginFailure } from '../client/login-failures.ts'
+
 /** Reasons for rejecting a connection. */
 export const REJECTIONS = ['maxclients', 'address', 'shutdown', 'protected-mode'] as const
 
@@ -25,6 +27,8 @@ export class Counters {
   /** Bytes sent to clients that are gone. */
   bytesOutClosed = 0
   writesClosed = 0
+  /** Refused logins by reason. The set of reasons is fixed. */
+  readonly loginFailures = new Map<LoginFailure, number>()
   /** Rejected connections by reason. */
   readonly rejections = new Map<Rejection, number>()
   /** Error replies by code. */
@@ -66,6 +70,10 @@ export class Counters {
     this.rejections.set(reason, (this.rejections.get(reason) ?? 0) + 1)
   }
 
+  countLoginFailure(reason: LoginFailure): void {
+    this.loginFailures.set(reason, (this.loginFailures.get(reason) ?? 0) + 1)
+  }
+
   countClose(cause: string): void {
     this.closes.set(cause, (this.closes.get(cause) ?? 0) + 1)
   }
@@ -78,6 +86,7 @@ export class Counters {
     }
     this.errors.clear()
     this.closes.clear()
+    this.loginFailures.clear()
     this.rejections.clear()
     this.#countsCodes = true
   }

@@ -6,7 +6,6 @@ import { RESP3_SUBPROTOCOL } from '../../shared/subprotocol.ts'
 import { hostAndPort, LocalAddress } from '../addresses.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Core } from '../core.ts'
-import { shown } from '../log.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import { connectWebSocket } from '../transport/reception.ts'
 import {
@@ -172,7 +171,7 @@ function refusalOf(
   request: FastifyRequest,
   { core, listener }: WebSocketRoute,
 ): Refusal | undefined {
-  const { config, log, counters, admission } = core
+  const { config, counters, admission, peerLog } = core
   const subprotocols = request.headers['sec-websocket-protocol']
   // Node asks for a Host on requests, and not on upgrades (RFC 9112 section 3.2, RFC 6455 section 4.2.1).
   if (request.headers.host === undefined) return { status: 400, error: 'a Host header is needed' }
@@ -182,10 +181,7 @@ function refusalOf(
   const allowed = listener === 'public' ? config.list('ws-allowed-origins') : []
   if (!isOriginAllowed({ origin, host: request.host }, allowed)) {
     counters.originsRefused++
-    log.warn(
-      { origin: shown(origin ?? ''), host: shown(request.host), address: request.ip },
-      `origin refused; to allow it add it to ws-allowed-origins`,
-    )
+    peerLog.write('originRefused', () => ({ origin, host: request.host, address: request.ip }))
     return { status: 403, error: 'this origin may not connect' }
   }
   if (config.text('ws-token-cookie') !== '' && origin === undefined && hasCookie(request, core)) {

@@ -129,6 +129,15 @@ const SERVER_FIGURES: readonly Figure[] = [
       { labels: { result: 'refused' }, value: counters.tokensRefused },
     ]),
   ),
+  by(
+    ['reason'],
+    counter(
+      'respcast_login_failures_total',
+      'Refused logins, by password or token, by reason; the peer is not told it.',
+      ({ counters }) =>
+        [...counters.loginFailures].map(([reason, value]) => ({ labels: { reason }, value })),
+    ),
+  ),
   gauge(
     'respcast_token_sessions',
     'Clients that are logged in by token.',

@@ -12,12 +12,12 @@ interface Arrival {
 
 /** Limits on connections that hold for all listeners together or for each address, and protected mode. */
 export class Admission {
-  readonly #server: Pick<Services, 'clients' | 'config' | 'counters' | 'users'>
+  readonly #server: Pick<Services, 'clients' | 'config' | 'counters' | 'peerLog' | 'users'>
   readonly #byPlace = new Map<string, number>()
   readonly #places = new WeakMap<Client, string>()
   #closing = false
 
-  constructor(server: Pick<Services, 'clients' | 'config' | 'counters' | 'users'>) {
+  constructor(server: Pick<Services, 'clients' | 'config' | 'counters' | 'peerLog' | 'users'>) {
     this.#server = server
     server.clients.onClosed((client) => this.#left(client))
   }
@@ -38,11 +38,14 @@ export class Admission {
    * @returns The reason of a rejection.
    */
   admit(arrival: Arrival): Rejection | undefined {
-    const { counters } = this.#server
+    const { counters, peerLog } = this.#server
     counters.connectionsReceived++
-    const rejection = this.#rejectionOf(arrival)
-    if (rejection) counters.countRejection(rejection)
-    return rejection
+    const reason = this.#rejectionOf(arrival)
+    if (reason === undefined) return undefined
+    counters.countRejection(reason)
+    const { ip, transport } = arrival
+    peerLog.write('connectionRejected', () => ({ ip, transport, reason }))
+    return reason
   }
 
   /** Counts the address of an admitted client until it is closed. */

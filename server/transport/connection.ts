@@ -7,7 +7,7 @@ import type { Counters } from '../command/counters.ts'
 import type { Dispatcher } from '../command/dispatch.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Flusher } from '../delivery/flusher.ts'
-import { shown, type Logger } from '../log.ts'
+import { shown, type Logger, type PeerLog } from '../log.ts'
 import { ProtocolError } from '../resp/protocol-error.ts'
 import { RequestParser, type RequestLimits } from '../resp/request-parser.ts'
 import { RateLimiter } from './rates.ts'
@@ -22,6 +22,7 @@ export interface ConnectionHost {
   readonly limits: TransportLimits
   readonly log: Logger
   readonly login: Login
+  readonly peerLog: PeerLog
 }
 
 /** Unparsed bytes that a client may have before it has logged in (Redis 7.4: 1 MB). */
@@ -251,10 +252,14 @@ export class Connection {
   #refuseBytes(error: unknown): void {
     const { client } = this
     if (!(error instanceof ProtocolError)) throw error
-    const { config, log } = this.#host
-    const reason = shown(error.message, config.boolean('hide-user-data-from-log'))
-    log.debug({ id: client.id, address: client.origin.address, reason }, 'protocol error')
-    if (error.kind === 'cross-protocol') {
+    const { config, peerLog } = this.#host
+    const isCrossProtocol = error.kind === 'cross-protocol'
+    peerLog.write(isCrossProtocol ? 'crossProtocol' : 'protocolError', () => ({
+      id: client.id,
+      address: client.origin.address,
+      reason: shown(error.message, config.boolean('hide-user-data-from-log')),
+    }))
+    if (isCrossProtocol) {
       client.close(CLOSES.crossProtocol)
       return
     }

@@ -84,7 +84,9 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
       ? createTlsServer({ ...options, ...endpoint.tls, handshakeTimeout: 5_000 }, acceptSecure)
       : createServer({ ...options, pauseOnConnect: true }, accept)
   // A failed handshake is the peer's affair; the socket is gone already.
-  server.on('tlsClientError', () => {})
+  server.on('tlsClientError', (error: Error, { remoteAddress: ip }: Socket) => {
+    host.peerLog.write('handshakeFailed', () => ({ ip, reason: error.message }))
+  })
   await listen(server, endpoint)
   return {
     address: endpoint.kind === 'unix' ? endpoint.path : hostAndPort(endpoint.host, portOf(server)),

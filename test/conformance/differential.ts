@@ -39,7 +39,11 @@ export class Pair {
 
   /** Starts a Respcast beside an oracle. */
   static async open(oracle: Oracle): Promise<Pair> {
-    const server = await startServer({ issuer: false })
+    // Redis answers every failed login at once.
+    const server = await startServer({
+      issuer: false,
+      directives: { 'auth-failure-delay': '0' },
+    })
     return new Pair(
       oracle,
       server,

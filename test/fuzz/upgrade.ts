@@ -219,7 +219,7 @@ async function answerOf(app: FastifyInstance, bytes: Buffer): Promise<Peer> {
 export const upgrade: FuzzTarget = {
   name: 'upgrade',
   open: async () => {
-    const core = new TestCore({ 'ws-allowed-origins': ORIGIN })
+    const core = new TestCore({ 'ws-allowed-origins': ORIGIN, 'auth-failure-delay': '0' })
     const keepAlive = new KeepAlive(core.clock, core.config, () => 0.5)
     const app = await createPublicApp(core, keepAlive, undefined)
     await app.ready()

@@ -1,6 +1,6 @@
 import type { Client, TransportName } from '../../server/client/client.ts'
 import { Core } from '../../server/core.ts'
-import { silentLog } from '../../server/log.ts'
+import { silentLog, type Logger } from '../../server/log.ts'
 import type { Connection } from '../../server/transport/connection.ts'
 import { connectTcp, connectWebSocket } from '../../server/transport/reception.ts'
 import { FakeClock } from './fake-clock.ts'
@@ -150,8 +150,11 @@ export class TestCore extends Core {
   /** Number of SHUTDOWNs that were carried out. */
   shutdowns = 0
 
-  /** @param directives Beyond those of an issuer, see `tokens.ts`; `jwt-issuer` empty is no issuer. */
-  constructor(directives: Directives = {}) {
+  /**
+   * @param directives Beyond those of an issuer, see `tokens.ts`; `jwt-issuer` empty is no issuer.
+   * @param log Silent by default; `recorded-log.ts` has one that can be read.
+   */
+  constructor(directives: Directives = {}, log: Logger = silentLog()) {
     const turn = new ManualTurn()
     const arenas = new PoisonedArenas()
     const issuer: Directives =
@@ -163,7 +166,7 @@ export class TestCore extends Core {
         'jwt-issuer' in issuer ? { RESPCAST_CONF_JWT_SECRET: SECRET.toString('latin1') } : {},
       ),
       clock: new FakeClock(),
-      log: silentLog(),
+      log,
       fetch: noFetch,
       random: () => 0,
       atEndOfTurn: turn.atEndOfTurn,

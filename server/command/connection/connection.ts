@@ -1,6 +1,6 @@
 import type { AclLogEvent } from '../../acl/log.ts'
 import { CLOSES } from '../../client/close.ts'
-import type { Credentials } from '../../client/login.ts'
+import type { Credentials, FailedLogin } from '../../client/login.ts'
 import { errorLine, type Protocol, type ErrorLine } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import { isPrintableName, NAME_ERROR, parseInteger } from '../arguments.ts'
@@ -28,13 +28,22 @@ function auth(context: CommandContext, request: Request): void | Promise<Complet
   if (credentials.kind === 'token') {
     return loginByToken(context, credentials.token, word, ({ reply: later }) => later.ok())
   }
-  const error = server.login.byPassword(client, credentials, word, aclLogContext(context))
-  if (error === undefined) {
-    reply.ok()
-    client.lastCommand = 'auth'
-  } else {
-    reply.error(error)
+  const failure = server.login.byPassword(client, credentials, word, aclLogContext(context))
+  if (failure) return refuse(context, failure)
+  reply.ok()
+  client.lastCommand = 'auth'
+}
+
+/** Answers a failed login when that is due. EXEC cannot wait, see {@link Login.byPassword}. */
+function refuse(context: CommandContext, failure: FailedLogin): void | Promise<Completion> {
+  const answer = ({ client, reply }: CommandContext): void => {
+    reply.error(failure.error)
+    if (failure.cause) client.close(failure.cause)
   }
+  if (failure.waitMs > 0 && !context.inTransaction) {
+    return context.server.login.waited(failure.waitMs).then(() => answer)
+  }
+  answer(context)
 }
 
 /** The credentials of AUTH, or the error of its form. */
@@ -128,18 +137,15 @@ function hello(context: CommandContext, request: Request): void | Promise<Comple
     return loginByToken(context, credentials.token, word, (later) => finishHello(later, options))
   }
   if (credentials?.kind === 'password') {
-    const error = server.login.byPassword(client, credentials, word, aclLogContext(context))
-    if (error !== undefined) {
-      reply.error(error)
-      return
-    }
+    const failure = server.login.byPassword(client, credentials, word, aclLogContext(context))
+    if (failure) return refuse(context, failure)
   }
   finishHello(context, options)
 }
 
 function finishHello(context: CommandContext, { protocol, name }: HelloOptions): void {
   const { client, reply, server } = context
-  if (!client.authenticated && server.login.isRequired(client)) {
+  if (!client.authenticated) {
     reply.error(HELLO_NEEDS_AUTH)
     return
   }

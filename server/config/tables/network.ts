@@ -133,5 +133,11 @@ export const LIMITS = {
     [0, INT_MAX],
     'TCP connections per address; 0 is no limit.',
   ),
+  'auth-failure-delay': integer(
+    1000,
+    [0, 60_000],
+    'Longest wait for the answer to a failed login, after ten of one address (IPv6: of a /64) without a pause of a minute; 0 is no wait.',
+    { unit: 'ms' },
+  ),
   'tcp-auth-timeout': seconds(0, 'Time a TCP client has to log in, where it must; 0 is no limit.'),
 }

@@ -161,12 +161,11 @@ describe('a login that fails', () => {
   const WRONG = '-WRONGPASS invalid username-password pair or user is disabled.\r\n'
 
   test('reads the same for an unknown user, a disabled one and a bad password', async () => {
-    const [server, admin] = await open.withTcp()
+    const [server, admin] = await open.withTcp({ directives: { 'auth-failure-delay': '0' } })
     await admin.assertReply(['ACL', 'SETUSER', 'known', 'on', '>good'], '+OK\r\n')
     await admin.assertReply(['ACL', 'SETUSER', 'disabled', 'off', '>good'], '+OK\r\n')
     await admin.assertReply(['ACL', 'SETUSER', 'without', 'on'], '+OK\r\n')
     const tcp = await open.tcp(server)
-    const webSocket = await open.adminSocket(server)
     const attempts = [
       ['unknown', 'good'],
       ['disabled', 'good'],
@@ -180,8 +179,10 @@ describe('a login that fails', () => {
       await tcp.assertReply(['HELLO', '3', 'AUTH', user, password], WRONG)
     }
     for (const [user = '', password = ''] of attempts) {
-      await webSocket.assertReply(['AUTH', user, password], WRONG)
+      const failing = await open.adminSocket(server)
+      await failing.assertReply(['AUTH', user, password], WRONG)
     }
+    const webSocket = await open.adminSocket(server)
     webSocket.command('HELLO', '3', 'AUTH', 'known', 'good')
     expect(await webSocket.takeLine()).toBe('%7')
   })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import {
+  comparedHashes,
   generatePassword,
   hashPassword,
   isPasswordHash,
@@ -42,6 +43,19 @@ describe('a password', () => {
     ['on >p1 resetpass', 'p1', false],
   ])('of a user "%s": %j logs in is %s', (rules, password, logsIn) => {
     expect(passwordLogsIn(userOf(rules), password)).toBe(logsIn)
+  })
+
+  test.each([
+    ['an unknown user', undefined],
+    ['one with a password', userOf('on >p1')],
+    ['one that is off', userOf('off >p1')],
+    ['one with nopass', userOf('on nopass')],
+    ['one without any', userOf('on resetpass')],
+    ['a role', { ...userOf('off >p1'), name: 'role:member' }],
+  ])('costs one comparison of whole hashes for %s', (_name, user) => {
+    const hashes = comparedHashes(user)
+    expect(hashes).toHaveLength(1)
+    expect(isPasswordHash(hashes[0] ?? '')).toBe(true)
   })
 
   test('logs in nobody as an unknown user or as a role', () => {

@@ -10,6 +10,7 @@ const HOUR_MS = 3_600_000
 const OK = '+OK\r\n'
 const NO_AUTH = '-NOAUTH Authentication required.\r\n'
 const WRONG_PASSWORD = '-WRONGPASS invalid username-password pair or user is disabled.\r\n'
+const NO_DEFAULT_USER = '-WRONGPASS the default user cannot log in over a WebSocket\r\n'
 const INVALID = '-WRONGPASS invalid token\r\n'
 const ACCEPTED = `>4\r\n$5\r\ntoken\r\n$8\r\naccepted\r\n$6\r\njwt:42\r\n:${HOUR_MS}\r\n`
 const SUBSCRIBED = (channel: string, count: number): string =>
@@ -76,6 +77,16 @@ describe('A new connection', () => {
     expect(client.send('HELLO', '3')).toMatch(/^-NOAUTH HELLO must be called/)
   })
 
+  test('TCP that was nobody has to log in for HELLO, though the default user needs no password any more', () => {
+    const server = withPassword()
+    const client = server.connect(TCP)
+    server.setUser('default', 'nopass')
+    expect(client.send('PING')).toBe('+PONG\r\n')
+    expect(client.send('HELLO', '3')).toMatch(/^-NOAUTH HELLO must be called/)
+    expect(client.send('AUTH', 'default', 'any')).toBe(OK)
+    expect(client.send('HELLO', '3')).toBe(helloReply(3, 1))
+  })
+
   test.each(WEBSOCKETS)('%s is nobody, whoever the default user is', (_name, options) => {
     const client = new TestCore().connect(options)
     expect(whoIs(client)).toBe('nobody')
@@ -124,9 +135,9 @@ describe('A login by password', () => {
       'a public WebSocket with `ws-password-auth`',
       PUBLIC,
       'yes',
-      ['u', 'nobody', 'default', 'nobody'],
+      ['u', 'nobody', 'nobody', 'nobody'],
     ],
-    ["an administrators' WebSocket", ADMIN, 'no', ['u', 'nobody', 'default', 'nobody']],
+    ["an administrators' WebSocket", ADMIN, 'no', ['u', 'nobody', 'nobody', 'nobody']],
   ] as const)('over %s', (_name, options, allowed, expected) => {
     const found = [
       ['u', 'resetpass >pw'],
@@ -140,7 +151,7 @@ describe('A login by password', () => {
       server.setUser('default', rules)
       const client = server.connect(options)
       const reply = client.send('AUTH', user, 'pw')
-      expect([OK, WRONG_PASSWORD]).toContain(reply)
+      expect([OK, WRONG_PASSWORD, NO_DEFAULT_USER]).toContain(reply)
       expect(reply === OK).toBe(whoIs(client) === user)
       expect(client.client.closed).toBe(false)
       return whoIs(client)
@@ -594,5 +605,282 @@ describe('RESET', () => {
     server.clock.advance(5_000)
     client.read()
     expect(closeOf(client)).toBe('4408 auth-timeout||no login within 5 s')
+  })
+})
+
+/** Every way in which a peer might ask to be the default user, whose password is `pw`. */
+const WAYS_TO_DEFAULT: readonly (readonly [string, readonly (readonly string[])[]])[] = [
+  ['AUTH with the password alone', [['AUTH', 'pw']]],
+  ['AUTH', [['AUTH', 'default', 'pw']]],
+  ['AUTH with an empty password', [['AUTH', 'default', '']]],
+  ['HELLO', [['HELLO', '3', 'AUTH', 'default', 'pw']]],
+  ['HELLO alone', [['HELLO', '3']]],
+  ['RESET', [['RESET']]],
+  ['RESET after a login', [['AUTH', 'u', 'pw'], ['RESET']]],
+  [
+    'AUTH after a login',
+    [
+      ['AUTH', 'u', 'pw'],
+      ['AUTH', 'default', 'pw'],
+    ],
+  ],
+  ['AUTH inside MULTI', [['AUTH', 'u', 'pw'], ['MULTI'], ['AUTH', 'default', 'pw'], ['EXEC']]],
+  ['a token of the subject default', [['AUTH', 'jwt', token(payload({ sub: 'default' }))]]],
+  ['such a token alone', [['AUTH', token(payload({ sub: 'default' }))]]],
+  ['HELLO with such a token', [['HELLO', '3', 'AUTH', 'jwt', token(payload({ sub: 'default' }))]]],
+  ['a role of the name default', [['AUTH', 'jwt', tokenFor({ roles: ['default'] })]]],
+  ['the name of such a role', [['AUTH', 'role:default', 'pw']]],
+  ['the name of such a token', [['AUTH', 'jwt:default', 'pw']]],
+  ['the empty name', [['AUTH', '', 'pw']]],
+]
+
+describe.each([
+  ['a public WebSocket', PUBLIC, 'no'],
+  ['a public WebSocket with `ws-password-auth`', PUBLIC, 'yes'],
+  ["an administrators' WebSocket", ADMIN, 'no'],
+] as const)('The default user is never who is logged in on %s', (_name, options, allowed) => {
+  describe.each([
+    ['a password', 'resetpass >pw'],
+    ['no password', 'nopass'],
+  ])('where it has %s', (_has, rules) => {
+    test.each(WAYS_TO_DEFAULT)('by %s', async (_way, commands) => {
+      const server = new TestCore({ 'ws-password-auth': allowed })
+      server.setUser('default', `on ${rules} ~* &* +@all`)
+      server.setUser('u', 'on >pw +@all')
+      server.setUser('role:default', 'off +@all &*')
+      const client = server.connect(options)
+      for (const args of commands) await client.sendAndWait(...args)
+      expect(whoIs(client)).not.toBe('default')
+      expect(client.client.identity.user).not.toBe(server.users.default)
+      expect(server.clients.ofUser('default').size).toBe(0)
+    })
+
+    test.each([
+      ['of the subject default', token(payload({ sub: 'default' }))],
+      ['with a role of the name default', tokenFor({ roles: ['default'] })],
+    ])('by a token at the upgrade %s', async (_way, text) => {
+      const server = new TestCore({ 'ws-password-auth': allowed })
+      server.setUser('default', `on ${rules} ~* &* +@all`)
+      server.setUser('role:default', 'off +@all &*')
+      const client = server.connect({ ...options, token: text })
+      await client.settled()
+      expect(whoIs(client)).toMatch(/^jwt:/)
+    })
+  })
+})
+
+/** Logs in wrongly so many times. @returns The replies that came at once. */
+function fail(client: TestClient, times: number): string[] {
+  return Array.from({ length: times }, () => client.send('AUTH', 'u', 'wrong'))
+}
+
+/** Lets promises that are settled go on. */
+const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+describe('Failed logins over TCP', () => {
+  function failing(directives: Directives = {}) {
+    const server = withPassword(directives)
+    server.setUser('u', 'on >pw +@all')
+    const client = server.connect({ ...TCP, address: '203.0.113.7:1' })
+    return { server, client }
+  }
+
+  test('are answered at once ten times; the next one waits, and holds what follows it', async () => {
+    const { server, client } = failing()
+    expect(fail(client, 10)).toEqual(Array(10).fill(WRONG_PASSWORD))
+    client.write(Buffer.concat([command('AUTH', 'u', 'wrong'), command('AUTH', 'u', 'pw')]))
+    await settle()
+    expect(client.read()).toBe('')
+    server.clock.advance(62)
+    await settle()
+    expect(client.read()).toBe('')
+    server.clock.advance(1)
+    await settle()
+    expect(client.read()).toBe(`${WRONG_PASSWORD}${OK}`)
+    expect(client.client.closed).toBe(false)
+  })
+
+  test('are verified one by one: a connection that sends a thousand has one answered a second', async () => {
+    const { server, client } = failing()
+    client.write(Buffer.concat(Array<Buffer>(1_000).fill(command('AUTH', 'u', 'wrong'))))
+    for (let waits = 0; waits < 14; waits++) {
+      server.clock.advance(1_000)
+      await settle()
+    }
+    expect(client.read().split(WRONG_PASSWORD)).toHaveLength(10 + 14 + 1)
+    expect(server.aclLog.denied.auth).toBe(10 + 14 + 1)
+    expect(client.sink.paused).toBe(true)
+  })
+
+  test('hold no other connection of the address, and delay no good login', async () => {
+    const { server, client } = failing()
+    fail(client, 12)
+    const other = server.connect({ ...TCP, address: '203.0.113.7:2' })
+    expect(other.send('AUTH', 'u', 'pw')).toBe(OK)
+    expect(other.send('PING')).toBe('+PONG\r\n')
+    expect(await other.sendAndWait('AUTH', 'jwt', tokenFor(GRANTS))).toBe(OK)
+    expect(fail(server.connect({ ...TCP, address: '203.0.113.8:1' }), 1)).toEqual([WRONG_PASSWORD])
+    const third = server.connect({ ...TCP, address: '203.0.113.7:3' })
+    expect(fail(third, 1)).toEqual([''])
+    await settle()
+  })
+
+  test('wait by HELLO and by token too', async () => {
+    const { server } = failing()
+    fail(server.connect({ ...TCP, address: '203.0.113.7:1' }), 10)
+    const ways = [
+      ['HELLO', '3', 'AUTH', 'u', 'wrong'],
+      ['AUTH', 'jwt', 'abc'],
+      ['HELLO', '3', 'AUTH', 'jwt', 'abc'],
+      ['AUTH', 'wrong'],
+    ]
+    for (const args of ways) {
+      const client = server.connect({ ...TCP, address: '203.0.113.7:9' })
+      client.write(command(...args))
+      await settle()
+      expect(client.read()).toBe('')
+      server.clock.advance(1_000)
+      await client.settled()
+      expect(client.read()).toMatch(/^-WRONGPASS/)
+      expect(client.client.protocol).toBe(2)
+    }
+  })
+
+  test('that wait are answered by nobody once the client is gone', async () => {
+    const { server, client } = failing()
+    fail(client, 11)
+    client.client.peerClosed()
+    server.clock.advance(1_000)
+    await settle()
+    expect(client.read()).toBe('')
+    expect(server.clock.pendingTimers).toBe(0)
+  })
+
+  test('are refused inside EXEC, which cannot wait, once they would have to; outside a good one is not', () => {
+    const { server, client } = failing()
+    client.send('AUTH', 'u', 'pw')
+    client.send('MULTI')
+    for (let i = 0; i < 100; i++) client.send('AUTH', 'u', 'wrong')
+    client.send('AUTH', 'u', 'pw')
+    const refused =
+      '-ERR AUTH inside MULTI is refused after too many failed logins from this address\r\n'
+    expect(client.send('EXEC')).toBe(
+      `*101\r\n${WRONG_PASSWORD.repeat(10)}${refused.repeat(90)}${refused}`,
+    )
+    expect(server.aclLog.denied.auth).toBe(10)
+    expect(server.counters.loginFailures.get('throttled')).toBe(91)
+    expect(client.send('AUTH', 'u', 'pw')).toBe(OK)
+  })
+
+  test('with auth-failure-delay 0 are answered at once, however many', () => {
+    const { client } = failing({ 'auth-failure-delay': '0' })
+    expect(fail(client, 100)).toEqual(Array(100).fill(WRONG_PASSWORD))
+  })
+})
+
+describe('Failed logins over a WebSocket', () => {
+  const TOO_MANY = '4401 unauthorized|10000|too many failed logins'
+
+  test('end it at the fifth, after its reply', () => {
+    const server = new TestCore()
+    const client = server.connect(ADMIN)
+    expect(fail(client, 4)).toEqual(Array(4).fill(WRONG_PASSWORD))
+    expect(client.client.closed).toBe(false)
+    expect(fail(client, 1)).toEqual([WRONG_PASSWORD])
+    expect(closeOf(client)).toBe(TOO_MANY)
+    expect(server.counters.closes.get('unauthorized')).toBe(1)
+  })
+
+  test('end one that is logged in too: by password, and by tokens for a refresh', async () => {
+    const server = new TestCore()
+    server.setUser('u', 'on >pw +@all')
+    const admin = server.connect(ADMIN)
+    admin.send('AUTH', 'u', 'pw')
+    fail(admin, 5)
+    expect(closeOf(admin)).toBe(TOO_MANY)
+    const page = server.connect(PUBLIC)
+    await page.sendAndWait('AUTH', 'jwt', tokenFor(GRANTS))
+    for (let i = 0; i < 5; i++) {
+      expect(page.client.closed).toBe(false)
+      expect(await page.sendAndWait('AUTH', 'jwt', 'abc')).toBe(INVALID)
+    }
+    expect(closeOf(page)).toBe(TOO_MANY)
+  })
+
+  test('wait after ten of an address, by password and by token, at the upgrade too', async () => {
+    const server = new TestCore()
+    const address = '203.0.113.7:1'
+    for (let i = 0; i < 10; i++) await server.connect({ ...PUBLIC, address, token: 'x' }).settled()
+    const clients = [
+      server.connect({ ...PUBLIC, address, token: 'x' }),
+      server.connect({ ...PUBLIC, address }),
+      server.connect({ ...ADMIN, address }),
+    ]
+    clients[1]?.write(command('AUTH', 'jwt', 'x'))
+    clients[2]?.write(command('AUTH', 'u', 'x'))
+    await settle()
+    await settle()
+    expect(clients.map((client) => client.read() + String(closeOf(client)))).toEqual(
+      Array(3).fill('undefined'),
+    )
+    server.clock.advance(1_000)
+    await settle()
+    await settle()
+    expect(clients.map((client) => client.read())).toEqual(['', INVALID, WRONG_PASSWORD])
+    expect(clients.map(closeOf)).toEqual([
+      '4401 unauthorized||invalid token',
+      '4401 unauthorized||invalid token',
+      undefined,
+    ])
+    const good = server.connect({ ...PUBLIC, address, token: tokenFor(GRANTS) })
+    await good.settled()
+    expect(whoIs(good)).toBe('jwt:42')
+  })
+
+  test('do not go on inside EXEC once they have ended it', () => {
+    const server = new TestCore()
+    server.setUser('u', 'on >pw +@all')
+    const client = server.connect(ADMIN)
+    client.send('AUTH', 'u', 'pw')
+    client.send('MULTI')
+    for (let i = 0; i < 9; i++) client.send('AUTH', 'u', 'wrong')
+    client.send('EXEC')
+    expect(closeOf(client)).toBe(TOO_MANY)
+    expect(server.aclLog.denied.auth).toBe(5)
+  })
+})
+
+describe('The reason of a failed login', () => {
+  test.each([
+    ['unknown-user', ADMIN, ['AUTH', 'nosuch', 'pw']],
+    ['wrong-password', ADMIN, ['AUTH', 'u', 'wrong']],
+    ['wrong-password', ADMIN, ['AUTH', 'none', 'wrong']],
+    ['user-disabled', ADMIN, ['AUTH', 'off', 'pw']],
+    ['not-allowed', ADMIN, ['AUTH', 'open', 'pw']],
+    ['not-allowed', PUBLIC, ['AUTH', 'u', 'pw']],
+    ['not-allowed', TCP, ['AUTH', 'role:r', 'pw']],
+  ] as const)('is %s for the metric alone', (reason, options, args) => {
+    const server = new TestCore()
+    server.setUser('u', 'on >pw')
+    server.setUser('off', 'off >pw')
+    server.setUser('none', 'on resetpass')
+    server.setUser('open', 'on nopass')
+    server.setUser('role:r', 'off')
+    expect(server.connect(options).send(...args)).toBe(WRONG_PASSWORD)
+    expect([...server.counters.loginFailures]).toEqual([[reason, 1]])
+  })
+
+  test.each([
+    ['token-signature', `${tokenFor(GRANTS)}x`],
+    ['token-malformed', 'abc'],
+    ['token-expired', EXPIRED],
+    ['token-revoked', OTHER],
+    ['token-subject-disabled', token(payload({ sub: '44' }))],
+  ])('is %s', async (reason, text) => {
+    const server = new TestCore()
+    server.setUser('jwt:44', 'off')
+    await server.connect().sendAndWait('TOKEN', 'REVOKE', 'SUB', '43')
+    await server.connect(PUBLIC).sendAndWait('AUTH', 'jwt', text)
+    expect([...server.counters.loginFailures]).toEqual([[reason, 1]])
   })
 })
