@@ -112,7 +112,7 @@ function refuseSecondUser(current: Setting, directive: Directive, statement: Sta
     throw valueError(
       statement,
       directive,
-      `a second user '${name}'; a user can only be defined once`,
+      `Error in user declaration '${name}': Duplicate user found. A user can only be defined once in config files`,
     )
   }
 }

@@ -163,7 +163,7 @@ describe('directives that may stand several times', () => {
     const config = configOfFile('user alice on\n', ['--user', 'bob', 'on'])
     expect(config.lines('user').map(([name]) => name)).toEqual(['alice', 'bob'])
     expect(failureOf(() => configOfFile('user alice on\nuser alice off\n')).message).toBe(
-      "respcast.conf:2: user ...: a second user 'alice'; a user can only be defined once. See docs/directives.md.",
+      "respcast.conf:2: user ...: Error in user declaration 'alice': Duplicate user found. A user can only be defined once in config files. See docs/directives.md.",
     )
   })
 
