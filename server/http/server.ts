@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import { trustOf } from '../addresses.ts'
 import type { Core } from '../core.ts'
 import { guardPeers, type ServerTls } from '../transport/tls.ts'
@@ -30,6 +35,7 @@ export function createHttpServer(core: Core, tls: ServerTls | undefined): Fastif
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
+    frameworkErrors: refuseAddress,
   }
   const http = {
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -57,6 +63,18 @@ export function createHttpServer(core: Core, tls: ServerTls | undefined): Fastif
     return reply.code(status).send({ error: status >= 500 ? 'internal error' : 'bad request' })
   })
   return app
+}
+
+/**
+ * Answers a request whose address cannot be decoded, which reaches no hook. The runtime has let go of the socket of an upgrade:
+ * nobody else would end it.
+ */
+function refuseAddress(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  reply.raw.once('finish', () => request.raw.socket.destroySoon())
+  void reply
+    .code(error.statusCode ?? 500)
+    .header('connection', 'close')
+    .send({ error: 'bad request' })
 }
 
 /** Serves a folder of the build below a prefix, if it was built. */

@@ -183,6 +183,10 @@ class Peer extends Duplex {
     done()
   }
 
+  destroySoon(): void {
+    this.end(() => this.destroy())
+  }
+
   setTimeout(): this {
     return this
   }

@@ -48,6 +48,8 @@ describe('an upgrade that is refused', () => {
     [400, { headers: { 'Sec-WebSocket-Protocol': 'other' } }],
     [400, { headers: { 'Sec-WebSocket-Key': 'short' } }],
     [400, { headers: { Host: undefined } }],
+    [400, { path: '/ws%0' }],
+    [400, { path: 'htthttp://a/ws' }],
   ])(
     'with %i leaves no connection behind on which more could be smuggled',
     async (status, request) => {
