@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { ATTACKS } from '../soak/attacks.ts'
+import { soak } from '../soak/soak.ts'
+
+/** `npm run soak` takes a minute. */
+const SECONDS = 5
+
+test('no attack takes a message from an honest client, or ends a server with a heap of 256 MB', async () => {
+  const report = await soak({ seconds: SECONDS, seed: 3, recoverySeconds: 0 })
+  expect(report.crash).toBeUndefined()
+  expect(report.complaints).toEqual([])
+  expect(report.published).toBeGreaterThan(100)
+  expect(Object.keys(report.rounds).toSorted()).toEqual(Object.keys(ATTACKS).toSorted())
+  expect(Math.min(...Object.values(report.rounds))).toBeGreaterThan(0)
+}, 90_000)
