@@ -6,15 +6,14 @@ import { ATTACKS, type Scene } from './attacks.ts'
 const PAUSE_MS = 20
 
 const scene = JSON.parse(process.argv[2] ?? '{}') as Omit<Scene, 'dice'> & { readonly seed: number }
-let isOver = false
 process.stdout.write('ready')
-process.stdin.resume().once('end', () => (isOver = true))
+process.stdin.resume()
 
 const rounds = await Promise.all(
   Object.entries(ATTACKS).map(async ([name, attack], at): Promise<[string, number]> => {
     const dice = new Dice(scene.seed + at)
     let count = 0
-    while (!isOver) {
+    while (!process.stdin.readableEnded) {
       await attack({ ...scene, dice })
       count++
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))

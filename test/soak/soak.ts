@@ -56,7 +56,7 @@ export async function soak({ seconds, seed, recoverySeconds }: SoakOptions): Pro
     let most = before
     const watch = setInterval(() => (most = Math.max(most, residentMegabytes(server))), 50)
     const endMs = performance.now() + seconds * 1000
-    while (performance.now() < endMs && crash === undefined) await wait(50)
+    while (performance.now() < endMs && isAlive(server)) await wait(50)
     const pings = honest.pings.toSorted((a, b) => a - b)
     const rounds = await hostile.stop()
     await honest.finish()
@@ -80,6 +80,10 @@ export async function soak({ seconds, seed, recoverySeconds }: SoakOptions): Pro
     await stopped
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null
 }
 
 function at(sorted: readonly number[], share: number): number {

@@ -116,3 +116,27 @@ test('docs/testing.md names tests that exist', () => {
     .filter((path) => !existsSync(`${path}.test.ts`) && !existsSync(path))
   expect(missing).toEqual([])
 })
+
+describe('docs/security.md', () => {
+  const rows = [...read('docs/security.md').matchAll(/^\| R(\d\d) \|(.*)\|$/gm)]
+
+  test('has a row for each requirement, in order', () => {
+    expect(rows.map(([, number]) => Number(number))).toEqual(
+      Array.from({ length: 41 }, (_, at) => at + 1),
+    )
+  })
+
+  test.each(rows.map(([, number = '', cells = '']) => [`R${number}`, cells]))(
+    '%s names tests that exist',
+    (_row, cells) => {
+      const [, , tests = ''] = cells.split('|')
+      const cited = [...tests.matchAll(/`([a-z]+\/[\w/-]+)`(?: "([^"]+)")?/g)]
+      expect(cited.length).toBeGreaterThan(0)
+      const missing = cited.filter(([, name = '', title]) => {
+        const path = `test/${name}.test.ts`
+        return !existsSync(join(ROOT, path)) || (title !== undefined && !read(path).includes(title))
+      })
+      expect(missing.map(([whole]) => whole)).toEqual([])
+    },
+  )
+})
