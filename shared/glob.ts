@@ -1,3 +1,12 @@
+import {
+  ANY,
+  type ByteSet,
+  FIRST_CLASS,
+  GlobAutomaton,
+  STAR,
+  type StepMeter,
+} from './glob-automaton.ts'
+
 /** Options of {@link compileGlob}. */
 interface GlobOptions {
   /** ASCII letters match in both cases, as in `CONFIG GET`; Pub/Sub and ACL compare bytes. Default `false`. */
@@ -89,13 +98,6 @@ export function compileGlob(pattern: string, options?: GlobOptions): Glob {
   return new Glob(pattern, options?.ignoreCase ?? false)
 }
 
-/** Token for any one byte. */
-const ANY = -1
-/** Token for any number of bytes. */
-const STAR = -2
-/** Tokens from here downwards stand for the class at index `FIRST_CLASS - token`; tokens from 0 on are literal bytes. */
-const FIRST_CLASS = -3
-
 /**
  * Redis recurses once per star that is not the last token, and gives up below this depth (the fix of CVE-2024-31228).
  * A match has to pass every such star, so the count alone decides.
@@ -105,12 +107,27 @@ const MAX_INNER_STARS = 1000
 /** Globs whose token counts multiply to more than this are compared by their literal ends alone. */
 const MAX_OVERLAP_STATES = 16_384
 
-/** 256 bits, one per byte value. */
-type ByteSet = Uint32Array
+/** Longer patterns have no automaton: it would take 32 bytes per token. */
+const MAX_AUTOMATON_TOKENS = 1_048_576
+
+/** Words of 32 bits in the automata that are kept: 16 MB. */
+const MAX_KEPT_WORDS = 4_194_304
+
+/** Automata of the globs that needed one, dropped all together when they get too large. */
+const automata = new Map<Glob, GlobAutomaton>()
+let keptWords = 0
+
+/** The meter of matches that nobody counts. */
+const UNCOUNTED: StepMeter = { steps: 0 }
 
 const NO_BYTES: ByteSet = new Uint32Array(8)
 
-/** A compiled glob pattern. Patterns and subjects are byte strings: one UTF-16 unit (0–255) per byte. */
+/**
+ * A compiled glob pattern. Patterns and subjects are byte strings: one UTF-16 unit (0–255) per byte.
+ *
+ * The tokens before the first star have to begin the subject, those after the last star have to end it. With one star, that
+ * is all. Those in between are compared place by place, and by an automaton once a subject has made that costly.
+ */
 export class Glob {
   /** The pattern as it was given. */
   readonly pattern: string
@@ -121,7 +138,11 @@ export class Glob {
   readonly #isPrefix: boolean
   readonly #neverMatches: boolean
   readonly #tokens: Int32Array
+  /** Indexes of the first and the last star; -1 without one. */
+  readonly #firstStar: number
+  readonly #lastStar: number
   readonly #classes: readonly ByteSet[]
+  #needsAutomaton = false
 
   constructor(pattern: string, ignoreCase: boolean) {
     const compiler = new Compiler(ignoreCase)
@@ -133,21 +154,36 @@ export class Glob {
     for (let at = 0; at < tokens.length - 1; at++) if (tokens[at] === STAR) innerStars++
 
     this.pattern = pattern
-    this.literalHead = literalText(tokens, head)
+    this.literalHead = literalText(tokens, 0, head)
     this.isLiteral = head === tokens.length
     this.#isPrefix = head === tokens.length - 1 && tokens[head] === STAR
     this.#neverMatches = innerStars > MAX_INNER_STARS
     this.#tokens = Int32Array.from(tokens)
+    this.#firstStar = tokens.indexOf(STAR)
+    this.#lastStar = tokens.lastIndexOf(STAR)
     this.#classes = classes
   }
 
-  /** Reports whether the whole of `subject` matches. Time is bounded by pattern length times subject length. */
-  matches(subject: string): boolean {
+  /** The longest literal suffix of every match that comes after a star. */
+  get literalTail(): string {
+    const tokens = this.#tokens
+    let from = tokens.length
+    while (from > this.#lastStar + 1 && (tokens[from - 1] as number) >= 0) from--
+    return this.#lastStar < 0 ? '' : literalText(tokens, from, tokens.length)
+  }
+
+  /**
+   * Reports whether the whole of `subject` matches. The steps are bounded by both lengths together and, with several stars, by
+   * their product divided by 32.
+   *
+   * @param meter Told the steps beyond a comparison of the literal head.
+   */
+  matches(subject: string, meter: StepMeter = UNCOUNTED): boolean {
     if (this.isLiteral) return subject === this.literalHead
     // A pattern that is not literal needs at least one byte: Redis never enters its loop for an empty subject.
     if (subject.length === 0 || this.#neverMatches) return false
-    if (this.#isPrefix) return subject.startsWith(this.literalHead)
-    return this.#run(subject)
+    if (!subject.startsWith(this.literalHead)) return false
+    return this.#isPrefix || this.#run(subject, meter)
   }
 
   /**
@@ -162,36 +198,86 @@ export class Glob {
     return a.length * b.length > MAX_OVERLAP_STATES || intersect(a, b)
   }
 
-  /**
-   * Walks pattern and subject together. Only the latest star is ever resumed: what follows an earlier star has been
-   * found as far left as possible, so that moving it right can only leave less room for the rest.
-   */
-  #run(subject: string): boolean {
-    const tokens = this.#tokens
-    const end = tokens.length
-    let token = 0
-    let at = 0
-    let resumeToken = -1
-    let resumeAt = 0
+  #run(subject: string, meter: StepMeter): boolean {
+    const [first, last] = [this.#firstStar, this.#lastStar]
+    const head = this.literalHead.length
+    const count = this.#tokens.length
+    if (first < 0) {
+      return subject.length === count && this.#fits(subject, head, count, head, meter)
+    }
+    const end = subject.length - (count - 1 - last)
+    return (
+      end >= first &&
+      this.#fits(subject, head, first, head, meter) &&
+      this.#fits(subject, last + 1, count, end, meter) &&
+      (first === last || this.#finds(subject, first, end, meter))
+    )
+  }
 
-    while (at < subject.length) {
-      const expected = token < end ? (tokens[token] as number) : undefined
+  /** Reports whether the tokens `[from, end)`, none of them a star, accept the bytes from `at` on. */
+  #fits(subject: string, from: number, end: number, at: number, meter: StepMeter): boolean {
+    for (let token = from; token < end; token++) {
+      const byte = subject.charCodeAt(at + token - from)
+      if (this.#accepts(this.#tokens[token] as number, byte)) continue
+      meter.steps += token - from + 1
+      return false
+    }
+    meter.steps += end - from
+    return true
+  }
+
+  /**
+   * Finds what is between the first star and the last in the bytes `[from, end)`. Only the latest star is ever resumed:
+   * what follows an earlier star has been found as far left as possible, so that moving it right can only leave less room
+   * for the rest.
+   */
+  #finds(subject: string, from: number, end: number, meter: StepMeter): boolean {
+    if (this.#needsAutomaton) return this.#automaton(meter).finds(subject, from, end, meter)
+    const tokens = this.#tokens
+    let token = this.#firstStar + 1
+    let at = from
+    let resumeToken = token
+    let resumeAt = at
+    let repeated = 0
+    while (at < end) {
+      const expected = tokens[token] as number
       if (expected === STAR) {
-        token++
-        if (token === end) return true
-        resumeToken = token
+        if (token === this.#lastStar) break
+        resumeToken = ++token
         resumeAt = at
-      } else if (expected !== undefined && this.#accepts(expected, subject.charCodeAt(at))) {
+      } else if (this.#accepts(expected, subject.charCodeAt(at))) {
         token++
         at++
-      } else if (resumeToken >= 0) {
+      } else {
+        repeated += at - resumeAt
+        if (repeated > end - from && tokens.length <= MAX_AUTOMATON_TOKENS) {
+          meter.steps += repeated * 2
+          this.#needsAutomaton = true
+          return this.#automaton(meter).finds(subject, from, end, meter)
+        }
         token = resumeToken
         at = ++resumeAt
-      } else {
-        return false
       }
     }
-    return token === end || (token === end - 1 && tokens[token] === STAR)
+    meter.steps += at - from + repeated
+    return token === this.#lastStar
+  }
+
+  #automaton(meter: StepMeter): GlobAutomaton {
+    const known = automata.get(this)
+    if (known) return known
+    const tokens = this.#tokens
+    const made = new GlobAutomaton(tokens, this.#firstStar + 1, this.#lastStar, this.#classes)
+    meter.steps += made.size + tokens.length * 8
+    if (keptWords + made.size > MAX_KEPT_WORDS) {
+      automata.clear()
+      keptWords = 0
+    }
+    if (made.size <= MAX_KEPT_WORDS) {
+      automata.set(this, made)
+      keptWords += made.size
+    }
+    return made
   }
 
   #accepts(token: number, byte: number): boolean {
@@ -354,11 +440,11 @@ function onlyMember(set: ByteSet): number | undefined {
   return only
 }
 
-/** The byte string of the first `count` literal tokens, made in pieces that fit on the call stack. */
-function literalText(tokens: readonly number[], count: number): string {
+/** The byte string of the literal tokens `[from, end)`, made in pieces that fit on the call stack. */
+function literalText(tokens: readonly number[] | Int32Array, from: number, end: number): string {
   let result = ''
-  for (let from = 0; from < count; from += 8192) {
-    result += String.fromCharCode(...tokens.slice(from, Math.min(count, from + 8192)))
+  for (let at = from; at < end; at += 8192) {
+    result += String.fromCharCode(...tokens.slice(at, Math.min(end, at + 8192)))
   }
   return result
 }

@@ -2,8 +2,18 @@ import { compileGlob, type Glob } from '../../shared/glob.ts'
 import { Entry } from './entry.ts'
 import type { Overlay } from './subscriber.ts'
 
-/** Number of channels whose matching patterns are cached. */
-const CACHED_CHANNELS = 4_096
+/** Number of channels that one generation of the cache holds, and of patterns that it names. */
+const CACHED_CHANNELS = 2_048
+const CACHED_PATTERNS = 16_384
+
+/** Longer names are not cached: nobody repeats them, and their bytes would add up. */
+const LONGEST_CACHED = 256
+
+/** Heads and tails are filed by so many bytes at most: each length is a look-up. */
+const LONGEST_FILED = 256
+
+/** Changes of the patterns after which the cache is emptied. */
+const CHANGES_KEPT = 256
 
 /** A pattern and its subscribers. */
 export class PatternEntry extends Entry {
@@ -27,19 +37,67 @@ export class PatternEntry extends Entry {
 
 const NO_PATTERNS: readonly PatternEntry[] = []
 
+/** Patterns by a literal text that every channel they match has at one end. */
+class Buckets {
+  readonly #byText = new Map<string, Set<PatternEntry>>()
+  /** Number of buckets by length of text. */
+  readonly #lengths = new Map<number, number>()
+
+  add(text: string, entry: PatternEntry): void {
+    const bucket = this.#byText.get(text)
+    if (bucket) {
+      bucket.add(entry)
+      return
+    }
+    this.#byText.set(text, new Set([entry]))
+    this.#lengths.set(text.length, (this.#lengths.get(text.length) ?? 0) + 1)
+  }
+
+  delete(text: string, entry: PatternEntry): void {
+    const bucket = this.#byText.get(text)
+    bucket?.delete(entry)
+    if (bucket?.size !== 0) return
+    this.#byText.delete(text)
+    const left = (this.#lengths.get(text.length) ?? 1) - 1
+    if (left === 0) this.#lengths.delete(text.length)
+    else this.#lengths.set(text.length, left)
+  }
+
+  /** The buckets whose text a channel begins with or, if `atEnd`, ends with. */
+  *of(channel: string, atEnd: boolean): IterableIterator<ReadonlySet<PatternEntry>> {
+    for (const length of this.#lengths.keys()) {
+      if (length > channel.length) continue
+      const text = atEnd ? channel.slice(channel.length - length) : channel.slice(0, length)
+      const bucket = this.#byText.get(text)
+      if (bucket) yield bucket
+    }
+  }
+}
+
+/** The patterns that match a channel, as of a number of changes. */
+interface Cached {
+  found: readonly PatternEntry[]
+  changes: number
+}
+
 /**
  * Index that finds the patterns that match a channel without trying them all.
  *
- * Patterns are kept in buckets by their literal head: only those whose head the channel begins with are tried. The set of head
- * lengths determines which prefixes of the channel are looked up. Busy channels are answered from a cache that any change of
- * the patterns empties.
+ * Patterns are filed by their literal head and, if they have none, by their literal tail: only those are tried that a channel
+ * begins or ends with. Busy channels are answered from a cache of two generations: a channel that is asked for again moves to
+ * the young one, and the old one goes when the young one is full, so that names which come once do not drive out the busy
+ * ones. A new pattern is tried against a cached channel when that is asked for.
  */
 export class PatternIndex {
   readonly #entries = new Map<string, PatternEntry>()
-  readonly #byHead = new Map<string, Set<PatternEntry>>()
-  /** Number of buckets by length of head. */
-  readonly #headLengths = new Map<number, number>()
-  readonly #cache = new Map<string, readonly PatternEntry[]>()
+  readonly #byHead = new Buckets()
+  readonly #byTail = new Buckets()
+  #young = new Map<string, Cached>()
+  #old = new Map<string, Cached>()
+  /** Patterns that the young generation names. */
+  #youngPatterns = 0
+  /** Patterns that came or went since the cache was emptied. */
+  #changed: PatternEntry[] = []
   #sequence = 0
 
   /** Number of distinct patterns. */
@@ -59,52 +117,85 @@ export class PatternIndex {
   add(pattern: string): PatternEntry {
     const entry = new PatternEntry(pattern, this.#sequence++)
     this.#entries.set(pattern, entry)
-    const head = entry.glob.literalHead
-    let bucket = this.#byHead.get(head)
-    if (!bucket) {
-      bucket = new Set()
-      this.#byHead.set(head, bucket)
-      this.#headLengths.set(head.length, (this.#headLengths.get(head.length) ?? 0) + 1)
-    }
-    bucket.add(entry)
-    this.#cache.clear()
+    const [buckets, text] = this.#place(entry)
+    buckets.add(text, entry)
+    this.#noteChange(entry)
     return entry
   }
 
   delete(entry: PatternEntry): void {
     this.#entries.delete(entry.name)
-    const head = entry.glob.literalHead
-    const bucket = this.#byHead.get(head)
-    bucket?.delete(entry)
-    if (bucket?.size === 0) {
-      this.#byHead.delete(head)
-      const left = (this.#headLengths.get(head.length) ?? 1) - 1
-      if (left === 0) this.#headLengths.delete(head.length)
-      else this.#headLengths.set(head.length, left)
-    }
-    this.#cache.clear()
+    const [buckets, text] = this.#place(entry)
+    buckets.delete(text, entry)
+    this.#noteChange(entry)
   }
 
   /** The patterns that match `channel` (byte string), in the order in which they came. */
   matching(channel: string): readonly PatternEntry[] {
     if (this.#entries.size === 0) return NO_PATTERNS
-    const cached = this.#cache.get(channel)
-    if (cached) return cached
-    const found = this.#find(channel)
-    if (this.#cache.size >= CACHED_CHANNELS) this.#cache.clear()
-    this.#cache.set(channel, found)
+    if (channel.length > LONGEST_CACHED) return this.#find(channel)
+    const young = this.#young.get(channel)
+    if (young && young.changes === this.#changed.length) return young.found
+    const known = young ?? this.#old.get(channel)
+    const found = known ? this.#renewed(known, channel) : this.#find(channel)
+    if (young) this.#youngPatterns -= young.found.length
+    this.#cache(channel, found)
     return found
+  }
+
+  #cache(channel: string, found: readonly PatternEntry[]): void {
+    if (found.length > CACHED_PATTERNS) {
+      this.#young.delete(channel)
+      return
+    }
+    this.#young.set(channel, { found, changes: this.#changed.length })
+    this.#youngPatterns += found.length
+    if (this.#young.size <= CACHED_CHANNELS && this.#youngPatterns <= CACHED_PATTERNS) return
+    this.#old = this.#young
+    this.#young = new Map()
+    this.#youngPatterns = 0
+  }
+
+  /** What was found for a channel, with the changes since. */
+  #renewed({ found, changes }: Cached, channel: string): readonly PatternEntry[] {
+    if (changes === this.#changed.length) return found
+    const changed = new Set(this.#changed.slice(changes))
+    const renewed = found.filter((entry) => !changed.has(entry))
+    for (const entry of changed) {
+      if (this.#entries.get(entry.name) === entry && entry.glob.matches(channel)) {
+        renewed.push(entry)
+      }
+    }
+    return renewed.length === 0 ? NO_PATTERNS : renewed.sort((a, b) => a.sequence - b.sequence)
+  }
+
+  #noteChange(entry: PatternEntry): void {
+    this.#changed.push(entry)
+    if (this.#changed.length <= CHANGES_KEPT) return
+    this.#changed = []
+    this.#young.clear()
+    this.#old.clear()
+    this.#youngPatterns = 0
+  }
+
+  #place({ glob }: PatternEntry): readonly [Buckets, string] {
+    const { literalHead } = glob
+    if (literalHead !== '' || glob.isLiteral) {
+      return [this.#byHead, literalHead.slice(0, LONGEST_FILED)]
+    }
+    return [this.#byTail, glob.literalTail.slice(-LONGEST_FILED)]
   }
 
   #find(channel: string): readonly PatternEntry[] {
     const found: PatternEntry[] = []
-    for (const length of this.#headLengths.keys()) {
-      if (length > channel.length) continue
-      const bucket = this.#byHead.get(channel.slice(0, length))
-      if (!bucket) continue
-      for (const entry of bucket) if (entry.glob.matches(channel)) found.push(entry)
-    }
+    for (const bucket of this.#byHead.of(channel, false)) tryAll(bucket, channel, found)
+    for (const bucket of this.#byTail.of(channel, true)) tryAll(bucket, channel, found)
     if (found.length === 0) return NO_PATTERNS
     return found.sort((a, b) => a.sequence - b.sequence)
   }
+}
+
+/** Adds those that match. */
+function tryAll(bucket: ReadonlySet<PatternEntry>, channel: string, found: PatternEntry[]): void {
+  for (const entry of bucket) if (entry.glob.matches(channel)) found.push(entry)
 }

@@ -54,6 +54,52 @@ describe('The pattern index', () => {
     expect(found).toBe(2 * 1_111)
   })
 
+  test('files a pattern without a head by its tail', () => {
+    const index = new PatternIndex()
+    for (const pattern of ['*:a', '?:b', '*', '*[ab]', '*:a*', '*\\*']) index.add(pattern)
+    expect(index.matching('x:a').map(({ name }) => name)).toEqual(['*:a', '*', '*[ab]', '*:a*'])
+    expect(index.matching('x:b').map(({ name }) => name)).toEqual(['?:b', '*', '*[ab]'])
+    expect(index.matching('*').map(({ name }) => name)).toEqual(['*', '*\\*'])
+  })
+
+  test('heads and tails longer than those it files by are compared whole', () => {
+    const index = new PatternIndex()
+    const long = 'x'.repeat(300)
+    for (const pattern of [`${long}a*`, `${long}b*`, `*a${long}`, `*b${long}`]) index.add(pattern)
+    expect(index.matching(`${long}a`).map(({ name }) => name)).toEqual([`${long}a*`])
+    expect(index.matching(`b${long}`).map(({ name }) => name)).toEqual([`*b${long}`])
+  })
+
+  test('tries the patterns of a busy channel once, whatever other names are asked for', () => {
+    const index = new PatternIndex()
+    const entry = index.add('*a*')
+    const busy = index.matching('a')
+    expect(busy).toEqual([entry])
+    for (let i = 0; i < 10_000; i++) {
+      index.matching(`n${i}`)
+      expect(index.matching('a')).toBe(busy)
+    }
+  })
+
+  test('keeps what it knows of a channel while other patterns come and go', () => {
+    const index = new PatternIndex()
+    const first = index.add('*a*')
+    let tried = 0
+    const { glob } = first
+    const matches = glob.matches.bind(glob)
+    glob.matches = (channel) => {
+      tried++
+      return matches(channel)
+    }
+    expect(index.matching('a')).toEqual([first])
+    for (let i = 0; i < 100; i++) {
+      const other = index.add(`*${i}*`)
+      expect(index.matching('a')).toEqual([first])
+      index.delete(other)
+    }
+    expect(tried).toBe(1)
+  })
+
   test('does what trying all patterns does', () => {
     const letters = fc.constantFrom('a', 'b', '*', '?', '[', ']', 'a-b', '\\', '^', '\xff')
     const pattern = fc.string({ unit: letters, maxLength: 5 })
