@@ -40,6 +40,7 @@ import type { TokenExplainer } from './token/explain/explain.ts'
 import { validateRolePattern } from './token/grant/placeholders.ts'
 import type { AuditLog } from './token/revoke/audit.ts'
 import type { TokenAuthenticator } from './token/session/authenticator.ts'
+import { dropPattern } from './token/session/costly-patterns.ts'
 import type { TokenSessions } from './token/session/sessions.ts'
 import { createTokens } from './token/tokens.ts'
 import type { Fetch } from './token/verify/key-fetch.ts'
@@ -125,7 +126,10 @@ export class Core implements Services {
     this.aclFile = new AclFile(this.table.catalog, this.users, config, log)
 
     const turn = new Turn(parts.arenas ?? new ArenaPool())
-    this.registry = new Registry(deliveryOptions(this), turn)
+    this.registry = new Registry(
+      deliveryOptions(this, (pattern) => dropPattern(pattern, this)),
+      turn,
+    )
     this.backplane = standalone(this.registry)
 
     this.clients = new ClientTable(clock)

@@ -146,6 +146,11 @@ export class Client implements Subscriber {
     return Math.max(this.lastHeardMs, this.output.lastWriteMs)
   }
 
+  /** Strangers' connections are. */
+  get isMetered(): boolean {
+    return this.isWebSocket
+  }
+
   get maxMessageBytes(): number {
     return this.limits.maxMessageBytes
   }

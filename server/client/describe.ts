@@ -9,6 +9,13 @@ const CONNECTION_BYTES = 4_096
 /** Cost of a subscription beyond its name: its places in the indexes of both sides. A round estimate. */
 const SUBSCRIPTION_BYTES = 128
 
+/** Bytes of a field that CLIENT LIST shows; three dots stand for the rest. */
+const LONGEST_FIELD = 65_536
+const LONGEST_TOKEN_FIELD = 512
+
+/** Bytes of a name in the log. */
+const LONGEST_LOGGED = 512
+
 /**
  * Estimate of the memory of one client in bytes, for CLIENT LIST's `tot-mem` and `maxmemory-clients`: its output,
  * unfinished input, transaction and subscriptions. Takes constant time: names of channels are not measured.
@@ -35,7 +42,12 @@ export function clientForLog(client: Client, settings: Settings, nowMs: number):
   return {
     id: origin.id,
     address: origin.address,
-    ...(isHidden ? {} : { name: client.name, user: client.identity.user.name }),
+    ...(isHidden
+      ? {}
+      : {
+          name: shortened(client.name, LONGEST_LOGGED),
+          user: shortened(client.identity.user.name, LONGEST_LOGGED),
+        }),
     ageSeconds: seconds(nowMs - origin.connectedMs),
     idleSeconds: seconds(nowMs - client.lastInteractionMs),
     subscriptions: subscriptions.count + subscriptions.shardCount,
@@ -60,7 +72,7 @@ export function describeClient(client: Client, nowMs: number): string {
     ['addr', origin.address],
     ['laddr', origin.localAddress],
     ['fd', -1],
-    ['name', client.name],
+    ['name', shortened(client.name, LONGEST_FIELD)],
     ['age', seconds(nowMs - origin.connectedMs)],
     ['idle', seconds(nowMs - client.lastInteractionMs)],
     ['flags', clientFlags(client)],
@@ -82,21 +94,21 @@ export function describeClient(client: Client, nowMs: number): string {
     ['tot-mem', clientMemory(client)],
     ['events', client.output.isBlocked ? 'rw' : 'r'],
     ['cmd', client.lastCommand || 'NULL'],
-    ['user', escapeField(client.identity.user.name)],
+    ['user', userField(client)],
     ['redir', client.tracking?.redirect ?? -1],
     ['resp', client.protocol],
-    ['lib-name', client.libraryName],
-    ['lib-ver', client.libraryVersion],
+    ['lib-name', shortened(client.libraryName, LONGEST_FIELD)],
+    ['lib-ver', shortened(client.libraryVersion, LONGEST_FIELD)],
     ['io-thread', 0],
   ]
   const { token } = client.identity
   if (token) {
     fields.push(
-      ['jwt-sub', escapeField(token.sub)],
-      ['jwt-iss', escapeField(token.iss)],
-      ['jwt-jti', escapeField(token.jti ?? '')],
+      ['jwt-sub', tokenField(token.sub)],
+      ['jwt-iss', tokenField(token.iss)],
+      ['jwt-jti', tokenField(token.jti ?? '')],
       ['jwt-exp', Math.floor(token.expiresAtMs / 1000)],
-      ['origin', escapeField(origin.origin ?? '')],
+      ['origin', tokenField(origin.origin ?? '')],
       ['transport', origin.transport],
     )
   }
@@ -124,6 +136,22 @@ function clientFlags(client: Client): string {
   if (client.noEvict) flags += 'e'
   if (client.noTouch) flags += 'T'
   return flags || 'N'
+}
+
+/** The user's name; that of a token session is made from its claims. */
+function userField({ identity }: Client): string {
+  const { name } = identity.user
+  return identity.token ? tokenField(name) : escapeField(shortened(name, LONGEST_FIELD))
+}
+
+/** A value that comes with a token or a handshake. */
+function tokenField(value: string): string {
+  return escapeField(shortened(value, LONGEST_TOKEN_FIELD))
+}
+
+/** The beginning of a text, with a mark if there was more. */
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}...`
 }
 
 /** Escapes spaces, controls and backslashes as `\xNN`, so that a value never ends its field. */

@@ -8,9 +8,13 @@ export interface ClientLimits {
   /** Channels and shard channels of one client. */
   readonly maxSubscriptions: number
   readonly maxPatterns: number
+  /** Distinct patterns that metered subscribers alone hold, all of them together. */
+  readonly maxMeteredPatterns: number
   /** Bytes of a channel's name. */
   readonly maxChannelBytes: number
   readonly maxPatternBytes: number
+  /** Bytes of the names that a client gives itself or its library, and of a prefix of CLIENT TRACKING. */
+  readonly maxClientNameBytes: number
   /** Names in one command of the SUBSCRIBE family. */
   readonly maxNamesPerCommand: number
   /** Largest payload that is delivered. */
@@ -38,6 +42,7 @@ export interface TransportLimits {
 
 /** No browser needs longer names, or more of them at once. */
 const WEBSOCKET_CHANNEL_BYTES = 256
+const WEBSOCKET_CLIENT_NAME_BYTES = 256
 const WEBSOCKET_NAMES_PER_COMMAND = 64
 
 /** Redis' bound on the arguments of one command. */
@@ -65,8 +70,10 @@ export function transportLimits(settings: Settings): TransportLimits {
       const limits = {
         maxSubscriptions: now.limit('tcp-max-subscriptions'),
         maxPatterns: now.limit('tcp-max-patterns'),
+        maxMeteredPatterns: Number.POSITIVE_INFINITY,
         maxChannelBytes: now.limit('tcp-max-channel-length'),
         maxPatternBytes: now.limit('tcp-max-pattern-length'),
+        maxClientNameBytes: Number.POSITIVE_INFINITY,
         maxNamesPerCommand: Number.POSITIVE_INFINITY,
         maxMessageBytes: Number.POSITIVE_INFINITY,
       }
@@ -75,8 +82,10 @@ export function transportLimits(settings: Settings): TransportLimits {
     webSocketClients: settings.cached((now) => ({
       maxSubscriptions: now.limit('ws-max-subscriptions'),
       maxPatterns: now.limit('ws-max-patterns'),
+      maxMeteredPatterns: now.limit('ws-max-distinct-patterns'),
       maxChannelBytes: WEBSOCKET_CHANNEL_BYTES,
       maxPatternBytes: now.limit('ws-max-pattern-length'),
+      maxClientNameBytes: WEBSOCKET_CLIENT_NAME_BYTES,
       maxNamesPerCommand: WEBSOCKET_NAMES_PER_COMMAND,
       maxMessageBytes: now.limit('ws-max-message-out'),
       unlimited: false,

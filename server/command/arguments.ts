@@ -1,7 +1,21 @@
+import type { Client } from '../client/client.ts'
+import type { ErrorLine } from '../resp/reply-writer.ts'
 import type { Request } from '../resp/request.ts'
 
-/** Error of CLIENT SETNAME and HELLO SETNAME for a name that is not {@link isPrintableName}. */
-export const NAME_ERROR = 'ERR Client names cannot contain spaces, newlines or special characters.'
+/** The error line if CLIENT SETNAME or HELLO SETNAME may not give a client this name. */
+export function nameError(client: Client, name: string): ErrorLine | undefined {
+  if (!isPrintableName(name)) {
+    return 'ERR Client names cannot contain spaces, newlines or special characters.'
+  }
+  return nameTooLong(client, name)
+}
+
+/** The error line if a name is longer than a client may give itself or its library. */
+export function nameTooLong({ limits }: Client, name: string): ErrorLine | undefined {
+  const most = limits.maxClientNameBytes
+  if (name.length <= most) return undefined
+  return `ERR a name of more than ${most} bytes is not allowed on this connection`
+}
 
 /** Reports whether a name has only the characters `!` to `~`, as names in CLIENT LIST must. */
 export function isPrintableName(name: string): boolean {

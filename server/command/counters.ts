@@ -19,6 +19,10 @@ export class Counters {
   queryBufferDisconnections = 0
   /** Messages dropped for a WebSocket, being larger than `ws-max-message-out`. */
   messagesTooLargeForWebSocket = 0
+  /** Commands that threw, which none may. */
+  internalErrors = 0
+  /** Patterns dropped for `ws-pattern-steps`. */
+  patternsDropped = 0
   tokensAccepted = 0
   tokensRefused = 0
   originsRefused = 0

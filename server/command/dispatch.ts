@@ -82,7 +82,13 @@ export class Dispatcher {
     if (client.closed) return undefined
     this.startBatch(this.#services.clock.monotonicMs())
     this.#begin(client)
-    return this.#settle(client, completion(this.#context) ?? undefined)
+    let waiting: void | Promise<Completion> = undefined
+    try {
+      waiting = completion(this.#context)
+    } catch (error) {
+      this.#answerFault(error, 0)
+    }
+    return this.#settle(client, waiting ?? undefined)
   }
 
   /** Answers an error that no command has caused: a protocol error. */
@@ -203,11 +209,32 @@ export class Dispatcher {
   #run(client: Client, command: Command, request: Request): Promise<Completion> | undefined {
     command.calls++
     const errors = this.#reply.errorCount
-    const waiting = command.spec.handler?.(this.#context, request)
-    this.#note(client, command, request)
+    const mark = this.#reply.mark()
+    let waiting: void | Promise<Completion> = undefined
+    try {
+      waiting = command.spec.handler?.(this.#context, request)
+      this.#note(client, command, request)
+    } catch (error) {
+      this.#answerFault(error, mark)
+    }
     if (waiting) return waiting
     if (this.#reply.errorCount > errors) command.failedCalls++
     return undefined
+  }
+
+  /**
+   * Answers a command that threw, which none may, instead of what it had written; the client stays connected.
+   *
+   * @param mark Beginning of its reply.
+   */
+  #answerFault(error: unknown, mark: number): void {
+    const { counters, log } = this.#services
+    const { client } = this.#context
+    counters.internalErrors++
+    log.error({ err: error, id: client.id, command: client.lastCommand }, 'a command failed')
+    this.#reply.rollback(mark)
+    this.#context.repliedByPush = false
+    this.#reply.error('ERR internal error')
   }
 
   /** Counts the time of a command, and shows it to the monitors. */

@@ -17,6 +17,11 @@ export const NO_AUTH = 'NOAUTH Authentication required.'
 export const MONITORS_ONLY_WATCH = { text: "Replica can't interact with the keyspace" }
 export const CLUSTER_DISABLED = 'ERR This instance has cluster support disabled'
 
+/** A channel name that is longer than a transport allows. */
+export function channelTooLong(maxBytes: number): ErrorLine {
+  return `ERR a channel name of more than ${maxBytes} bytes is not allowed on this connection`
+}
+
 /** `wrong number of arguments for 'publish' command`. */
 export function wrongArity(fullName: string): string {
   return `wrong number of arguments for '${fullName}' command`

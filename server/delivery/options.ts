@@ -7,13 +7,13 @@ const LOG_EVERY_MS = 60_000
 /**
  * The settings under which messages are delivered. Deliveries that are too large for WebSockets are counted, and logged once a
  * minute at most.
+ *
+ * @param dropPattern Called for each pattern that exceeds `ws-pattern-steps`.
  */
-export function deliveryOptions({
-  clock,
-  config,
-  counters,
-  log,
-}: Pick<Services, 'clock' | 'config' | 'counters' | 'log'>): DeliveryOptions {
+export function deliveryOptions(
+  { clock, config, counters, log }: Pick<Services, 'clock' | 'config' | 'counters' | 'log'>,
+  dropPattern: (pattern: string) => void = () => {},
+): DeliveryOptions {
   let loggedMs: number | undefined
   let counted = 0
   const onTooLarge = (payloadBytes: number, subscribers: number): void => {
@@ -32,5 +32,7 @@ export function deliveryOptions({
     shareBytes: now.memory('min-string-size-avoid-copy-reply'),
     maxMessageBytes: now.limit('ws-max-message-out'),
     onTooLarge,
+    maxPatternSteps: now.limit('ws-pattern-steps'),
+    dropPattern,
   }))
 }

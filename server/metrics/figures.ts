@@ -102,6 +102,11 @@ const SERVER_FIGURES: readonly Figure[] = [
     'Deliveries to WebSockets that were not made, since the message is larger than ws-max-message-out.',
     'messagesTooLargeForWebSocket',
   ),
+  counted(
+    'respcast_patterns_dropped_total',
+    'Patterns of WebSockets that were dropped for ws-pattern-steps.',
+    'patternsDropped',
+  ),
   counted('respcast_received_bytes_total', 'Bytes of commands from clients.', 'bytesIn'),
   counter(
     'respcast_sent_bytes_total',
@@ -109,6 +114,11 @@ const SERVER_FIGURES: readonly Figure[] = [
     ({ load }) => load.sent.bytes,
   ),
   counted('respcast_commands_processed_total', 'Commands, refused ones too.', 'commandsProcessed'),
+  counted(
+    'respcast_internal_errors_total',
+    'Commands that failed by a fault of the server, answered with ERR internal error.',
+    'internalErrors',
+  ),
   by(
     ['code'],
     counter('respcast_error_replies_total', 'Error replies, by their first word.', errorReplies),

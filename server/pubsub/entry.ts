@@ -1,11 +1,11 @@
 import { type Payload, Segment } from '../delivery/segment.ts'
 import { messagePrefix, type MessageKind } from '../resp/push.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
-import type { Overlay, Subscriber } from './subscriber.ts'
+import type { Overlay, PatternBudget, Subscriber } from './subscriber.ts'
 import type { Sharing, Turn } from '../delivery/turn.ts'
 
 /** Options of delivery; shared by the whole registry and changed at run time. */
-export interface DeliveryOptions {
+export interface DeliveryOptions extends PatternBudget {
   /** Payloads of at least so many bytes are referenced, not copied: `min-string-size-avoid-copy-reply`. */
   readonly shareBytes: number
   /** Payloads up to this size are taken by every subscriber: none has a smaller {@link Subscriber.maxMessageBytes}. */

@@ -1,6 +1,7 @@
 import { compileGlob, type Glob } from '../../shared/glob.ts'
 import { Entry } from './entry.ts'
-import type { Overlay } from './subscriber.ts'
+import type { StepMeter } from '../../shared/glob-automaton.ts'
+import type { Overlay, PatternBudget, Subscriber } from './subscriber.ts'
 
 /** Number of channels that one generation of the cache holds, and of patterns that it names. */
 const CACHED_CHANNELS = 2_048
@@ -19,11 +20,27 @@ const CHANGES_KEPT = 256
 export class PatternEntry extends Entry {
   readonly glob: Glob
   readonly sequence: number
+  #unmetered = 0
 
   constructor(pattern: string, sequence: number) {
     super(pattern)
     this.glob = compileGlob(pattern)
     this.sequence = sequence
+  }
+
+  /** Only metered subscribers hold it. */
+  get isMetered(): boolean {
+    return this.#unmetered === 0
+  }
+
+  override add(subscriber: Subscriber): void {
+    super.add(subscriber)
+    if (!subscriber.isMetered) this.#unmetered++
+  }
+
+  override delete(subscriber: Subscriber): void {
+    super.delete(subscriber)
+    if (!subscriber.isMetered) this.#unmetered--
   }
 
   protected get kind(): 'pmessage' {
@@ -36,6 +53,11 @@ export class PatternEntry extends Entry {
 }
 
 const NO_PATTERNS: readonly PatternEntry[] = []
+
+/** Steps per byte of a channel that any pattern may take: only costlier ones are counted, and dropped. */
+const FREE_STEPS_PER_BYTE = 4
+
+const UNBOUNDED: PatternBudget = { maxPatternSteps: Number.POSITIVE_INFINITY }
 
 /** Patterns by a literal text that every channel they match has at one end. */
 class Buckets {
@@ -99,6 +121,12 @@ export class PatternIndex {
   /** Patterns that came or went since the cache was emptied. */
   #changed: PatternEntry[] = []
   #sequence = 0
+  readonly #budget: PatternBudget
+  readonly #meter: StepMeter = { steps: 0 }
+
+  constructor(budget: PatternBudget = UNBOUNDED) {
+    this.#budget = budget
+  }
 
   /** Number of distinct patterns. */
   get size(): number {
@@ -188,14 +216,51 @@ export class PatternIndex {
 
   #find(channel: string): readonly PatternEntry[] {
     const found: PatternEntry[] = []
-    for (const bucket of this.#byHead.of(channel, false)) tryAll(bucket, channel, found)
-    for (const bucket of this.#byTail.of(channel, true)) tryAll(bucket, channel, found)
-    if (found.length === 0) return NO_PATTERNS
-    return found.sort((a, b) => a.sequence - b.sequence)
+    const costly = new CostlyPatterns(this.#budget.maxPatternSteps)
+    for (const bucket of this.#byHead.of(channel, false))
+      this.#tryAll(bucket, channel, found, costly)
+    for (const bucket of this.#byTail.of(channel, true))
+      this.#tryAll(bucket, channel, found, costly)
+    const { dropped } = costly
+    for (const entry of dropped) this.#budget.dropPattern?.(entry.name)
+    const kept = dropped.size === 0 ? found : found.filter((entry) => !dropped.has(entry))
+    if (kept.length === 0) return NO_PATTERNS
+    return kept.sort((a, b) => a.sequence - b.sequence)
+  }
+
+  #tryAll(
+    bucket: ReadonlySet<PatternEntry>,
+    channel: string,
+    found: PatternEntry[],
+    costly: CostlyPatterns,
+  ): void {
+    const meter = this.#meter
+    const freeSteps = channel.length * FREE_STEPS_PER_BYTE
+    for (const entry of bucket) {
+      meter.steps = 0
+      if (entry.glob.matches(channel, meter)) found.push(entry)
+      if (meter.steps > freeSteps && entry.isMetered) costly.note(entry, meter.steps)
+    }
   }
 }
 
-/** Adds those that match. */
-function tryAll(bucket: ReadonlySet<PatternEntry>, channel: string, found: PatternEntry[]): void {
-  for (const entry of bucket) if (entry.glob.matches(channel)) found.push(entry)
+/** The patterns that one message found costly. They share a budget, and those that exceed it are dropped. */
+class CostlyPatterns {
+  readonly dropped = new Set<PatternEntry>()
+  readonly #maxSteps: number
+  #tried: PatternEntry[] = []
+  #steps = 0
+
+  constructor(maxSteps: number) {
+    this.#maxSteps = maxSteps
+  }
+
+  note(entry: PatternEntry, steps: number): void {
+    this.#tried.push(entry)
+    this.#steps += steps
+    if (this.#steps <= this.#maxSteps) return
+    for (const each of this.#tried) this.dropped.add(each)
+    this.#tried = []
+    this.#steps = 0
+  }
 }

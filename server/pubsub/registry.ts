@@ -1,6 +1,6 @@
 import type { Payload } from '../delivery/segment.ts'
 import { ChannelEntry, ShardEntry, type DeliveryOptions, type Entry } from './entry.ts'
-import { PatternIndex, type PatternEntry } from './pattern-index.ts'
+import { PatternEntry, PatternIndex } from './pattern-index.ts'
 import type { Space, Subscriber } from './subscriber.ts'
 import type { Turn } from '../delivery/turn.ts'
 
@@ -23,13 +23,15 @@ export class Registry {
   readonly options: DeliveryOptions
   readonly #channels = new Map<string, Entry>()
   readonly #shards = new Map<string, Entry>()
-  readonly #patterns = new PatternIndex()
+  readonly #patterns: PatternIndex
   readonly #turn: Turn
   #subscribers = 0
+  #meteredPatterns = 0
 
   /** @param turn Notes the segments that are opened, for the flusher to end. */
   constructor(options: DeliveryOptions, turn: Turn) {
     this.options = options
+    this.#patterns = new PatternIndex(options)
     this.#turn = turn
   }
 
@@ -41,6 +43,11 @@ export class Registry {
   /** Distinct patterns: PUBSUB NUMPAT. */
   get patternCount(): number {
     return this.#patterns.size
+  }
+
+  /** Distinct patterns that only metered subscribers hold. */
+  get meteredPatternCount(): number {
+    return this.#meteredPatterns
   }
 
   /** Channels with at least one exact subscriber. */
@@ -82,7 +89,13 @@ export class Registry {
     if (!subscriber.subscriptions.add(space, known?.name ?? name, owner)) return false
     if (!before) this.#subscribers++
     const entry = known ?? this.#create(space, name)
-    entry.add(subscriber)
+    if (entry instanceof PatternEntry) {
+      if (known && entry.isMetered) this.#meteredPatterns--
+      entry.add(subscriber)
+      if (entry.isMetered) this.#meteredPatterns++
+    } else {
+      entry.add(subscriber)
+    }
     return true
   }
 
@@ -197,8 +210,10 @@ export class Registry {
   #leave(space: Space, subscriber: Subscriber, name: string): void {
     if (space === 'pattern') {
       const entry = this.#patterns.get(name) as PatternEntry
+      if (entry.isMetered) this.#meteredPatterns--
       entry.delete(subscriber)
       if (entry.size === 0) this.#patterns.delete(entry)
+      else if (entry.isMetered) this.#meteredPatterns++
       return
     }
     const table = this.#table(space)

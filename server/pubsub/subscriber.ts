@@ -12,6 +12,14 @@ export interface Overlay {
   mayDeny(pattern: Glob): boolean
 }
 
+/** Bounds the work of finding the patterns that match one message. */
+export interface PatternBudget {
+  /** Steps that one message may cost at patterns which only metered subscribers hold: `ws-pattern-steps`. */
+  readonly maxPatternSteps: number
+  /** Ends the subscriptions to a pattern. Called before the message is delivered. */
+  readonly dropPattern?: (pattern: string) => void
+}
+
 /** A subscriber, as far as the registry knows it. */
 export interface Subscriber {
   /** The protocol in which its messages are encoded; to change it, see `Registry.regroup`. */
@@ -20,6 +28,8 @@ export interface Subscriber {
   readonly subscriptions: Subscriptions
   /** Largest payload it takes, in bytes; a larger message is not delivered to it. */
   readonly maxMessageBytes: number
+  /** Its patterns are held to {@link PatternBudget}. Fixed for its life. */
+  readonly isMetered: boolean
   /**
    * Read when it subscribes; to change it later, see `Registry.regroup`. Subscribers whose overlay cannot reach a name are
    * not checked for each message.

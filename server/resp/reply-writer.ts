@@ -150,6 +150,27 @@ export class ReplyWriter {
     this.#lineEnd()
   }
 
+  /**
+   * Lines for people, as byte strings, each with a line feed after it: as {@link verbatim}, of any size. They are never one
+   * string, which V8 limits to 512 MB.
+   */
+  verbatimLines(lines: readonly string[]): void {
+    let length = 0
+    for (const line of lines) length += line.length + 1
+    if (this.protocol === 2) {
+      this.#header(0x24, length)
+    } else {
+      this.#header(0x3d, length + 4)
+    }
+    this.#reserve(length + 6)
+    if (this.protocol === 3) this.#text('txt:')
+    for (const line of lines) {
+      this.#text(line)
+      this.#slab[this.#at++] = LF
+    }
+    this.#lineEnd()
+  }
+
   /** No value: `_` in RESP3, a null bulk string in RESP2. */
   null(): void {
     this.#reserve(HEADER_BYTES)

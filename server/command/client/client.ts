@@ -1,6 +1,6 @@
 import { describeClient } from '../../client/describe.ts'
 import type { Request } from '../../resp/request.ts'
-import { isPrintableName, NAME_ERROR } from '../arguments.ts'
+import { isPrintableName, nameError, nameTooLong } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
@@ -16,8 +16,9 @@ function getName({ client, reply }: CommandContext): void {
 
 function setName({ client, reply }: CommandContext, request: Request): void {
   const name = request.text(2)
-  if (!isPrintableName(name)) {
-    reply.error(NAME_ERROR)
+  const error = nameError(client, name)
+  if (error !== undefined) {
+    reply.error(error)
     return
   }
   client.name = name
@@ -33,9 +34,11 @@ function setInfo({ client, reply }: CommandContext, request: Request): void {
   } else if (!isPrintableName(value)) {
     reply.error(`ERR ${attribute} cannot contain spaces, newlines or special characters.`)
   } else {
-    if (word === 'lib-name') client.libraryName = value
+    const error = nameTooLong(client, value)
+    if (error !== undefined) reply.error(error)
+    else if (word === 'lib-name') client.libraryName = value
     else client.libraryVersion = value
-    reply.ok()
+    if (error === undefined) reply.ok()
   }
 }
 

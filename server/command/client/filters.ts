@@ -49,12 +49,12 @@ export function list({ reply, server }: CommandContext, request: Request): void 
     return
   }
   const nowMs = server.clock.monotonicMs()
-  let text = ''
+  const lines: string[] = []
   for (const client of clients) {
     noteRedirect(client, server)
-    text += `${describeClient(client, nowMs)}\n`
+    lines.push(describeClient(client, nowMs))
   }
-  reply.verbatim(text)
+  reply.verbatimLines(lines)
 }
 
 /** CLIENT KILL, in its old form by address and its new form by filters. */

@@ -3,7 +3,7 @@ import type { Request } from '../../resp/request.ts'
 import type { CommandContext, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
 import { writeBulks, writeField } from '../replies.ts'
-import { parseInteger } from '../arguments.ts'
+import { nameTooLong, parseInteger } from '../arguments.ts'
 import { errorLine, type ErrorLine } from '../../resp/reply-writer.ts'
 
 /** Options of CLIENT TRACKING ON|OFF. */
@@ -16,7 +16,7 @@ interface Options {
   readonly prefixes: string[]
 }
 
-function readOptions(request: Request, { clients }: Services): Options | ErrorLine {
+function readOptions(client: Client, request: Request, { clients }: Services): Options | ErrorLine {
   const options: Options = {
     redirect: 0,
     broadcast: false,
@@ -36,12 +36,20 @@ function readOptions(request: Request, { clients }: Services): Options | ErrorLi
       if (id === undefined) return NOT_AN_INTEGER
       if (!clients.get(id)) return 'ERR The client ID you want redirect to does not exist'
       options.redirect = id
-    } else if (word === 'prefix' && hasMore) options.prefixes.push(request.text(++i))
-    else if (word === 'bcast') options.broadcast = true
+    } else if (word === 'prefix' && hasMore) {
+      const prefix = request.text(++i)
+      const error = nameTooLong(client, prefix)
+      if (error !== undefined) return error
+      options.prefixes.push(prefix)
+    } else if (word === 'bcast') options.broadcast = true
     else if (word === 'optin') options.optIn = true
     else if (word === 'optout') options.optOut = true
     else if (word === 'noloop') options.noLoop = true
     else return SYNTAX_ERROR
+  }
+  const most = client.limits.maxNamesPerCommand
+  if (options.prefixes.length + (client.tracking?.prefixes.length ?? 0) > most) {
+    return `ERR at most ${most} prefixes are allowed on this connection`
   }
   return options
 }
@@ -95,7 +103,7 @@ function overlapError(prefix: string, kind: string, other: string): ErrorLine {
 
 /** CLIENT TRACKING: its options are kept and shown, and have no effect, since no key ever changes. */
 export function tracking({ client, reply, server }: CommandContext, request: Request): void {
-  const options = readOptions(request, server)
+  const options = readOptions(client, request, server)
   if (typeof options === 'string') {
     reply.error(options)
     return

@@ -3,7 +3,7 @@ import { CLOSES } from '../../client/close.ts'
 import type { Credentials, FailedLogin } from '../../client/login.ts'
 import { errorLine, type Protocol, type ErrorLine } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
-import { isPrintableName, NAME_ERROR, parseInteger } from '../arguments.ts'
+import { nameError, parseInteger } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
 import { wrongArity, NOT_AN_INTEGER, SYNTAX_ERROR, TOKEN_IN_MULTI } from '../error-texts.ts'
 import { inSlices } from '../slices.ts'
@@ -115,7 +115,8 @@ function readHello(context: CommandContext, request: Request): HelloOptions | { 
       i += 2
     } else if (word === 'setname' && left >= 1) {
       name = request.text(i + 1)
-      if (!isPrintableName(name)) return { error: NAME_ERROR }
+      const error = nameError(context.client, name)
+      if (error !== undefined) return { error }
       i++
     } else {
       return { error: `ERR Syntax error in HELLO option '${option}'` }

@@ -7,6 +7,19 @@ import { ADMIN } from '../container.ts'
 import type { CommandData } from '../spec.ts'
 import type { Command } from '../table.ts'
 
+/** Bytes of an argument that a line shows. */
+const SHOWN_BYTES = 16_777_216
+
+/** A line of so few pieces is one string, at most 320 MB of it. */
+const FEW_PIECES = 7
+
+/** An argument in quotes, with the number of bytes that are left out. */
+function quoted(text: string): string {
+  if (text.length <= SHOWN_BYTES) return quoteText(text)
+  const rest = text.length - SHOWN_BYTES
+  return `${quoteText(text.slice(0, SHOWN_BYTES))}... (${rest} more bytes)`
+}
+
 /** The clients in MONITOR, and the lines that they are sent. */
 export class MonitorFeed {
   readonly #clock: Clock
@@ -39,21 +52,23 @@ export class MonitorFeed {
   show(client: Client, command: Command, request: Request): void {
     const { flags } = command.spec
     if (flags.includes('admin') || flags.includes('skip_monitor')) return
-    const line = Buffer.from(this.#line(client, command, request), 'latin1')
+    const line = this.#line(client, command, request)
     for (const monitor of this.#monitors) monitor.output.push(line)
   }
 
-  #line(client: Client, command: Command, request: Request): string {
+  #line(client: Client, command: Command, request: Request): Buffer {
     const micros = Math.floor(this.#clock.wallMs() * 1000)
     const seconds = Math.floor(micros / 1e6)
     const fraction = String(micros % 1e6).padStart(6, '0')
     const { transport, address } = client.origin
     const where = transport === 'unix' ? `unix:${address.replace(/:0$/, '')}` : address
-    let line = `+${seconds}.${fraction} [${client.database} ${where}]`
-    for (let i = 0; i < request.count; i++) {
-      line += ` ${quoteText(command.shown(request, i))}`
-    }
-    return `${line}\r\n`
+    // In pieces: a string of V8 holds 512 MB.
+    const pieces = [`+${seconds}.${fraction} [${client.database} ${where}]`]
+    for (let i = 0; i < request.count; i++) pieces.push(` ${quoted(command.shown(request, i))}`)
+    pieces.push('\r\n')
+    return pieces.length <= FEW_PIECES
+      ? Buffer.from(pieces.join(''), 'latin1')
+      : Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'latin1')))
   }
 }
 

@@ -2,7 +2,7 @@ import { compileGlob } from '../../../shared/glob.ts'
 import type { Payload } from '../../delivery/segment.ts'
 import type { PublishSpace } from '../../pubsub/registry.ts'
 import type { Request } from '../../resp/request.ts'
-import { subcommandArity } from '../error-texts.ts'
+import { channelTooLong, subcommandArity } from '../error-texts.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import { writeBulks } from '../replies.ts'
 import type { CommandData, CommandRecord, Handler } from '../spec.ts'
@@ -29,8 +29,12 @@ class RequestPayload implements Payload {
 }
 
 function publish(space: PublishSpace): Handler {
-  return ({ server, reply }, request) => {
+  return ({ client, server, reply }, request) => {
     const { counters } = server
+    if (request.length(1) > client.limits.maxChannelBytes) {
+      reply.error(channelTooLong(client.limits.maxChannelBytes))
+      return
+    }
     const payload = new RequestPayload(request)
     const receivers = server.backplane.publish(space, request.name(1), payload)
     counters.messagesPublished++

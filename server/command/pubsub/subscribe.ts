@@ -3,6 +3,7 @@ import type { Client } from '../../client/client.ts'
 import type { Space } from '../../pubsub/subscriber.ts'
 import { ArgumentList, type Request } from '../../resp/request.ts'
 import type { CommandContext } from '../context.ts'
+import { channelTooLong } from '../error-texts.ts'
 import { inSlices } from '../slices.ts'
 import type { Handler } from '../spec.ts'
 import type { ErrorLine } from '../../resp/reply-writer.ts'
@@ -29,7 +30,11 @@ function confirm(context: CommandContext, word: string, name: string | null, spa
 }
 
 /** The error line if these subscriptions exceed the limits of the transport; the whole command fails. */
-function limitError(client: Client, space: Space, request: Request): ErrorLine | undefined {
+function limitError(
+  { client, server }: CommandContext,
+  space: Space,
+  request: Request,
+): ErrorLine | undefined {
   const { limits, subscriptions } = client
   const names = request.count - 1
   if (names > limits.maxNamesPerCommand) {
@@ -40,14 +45,20 @@ function limitError(client: Client, space: Space, request: Request): ErrorLine |
   const added = new Set<string>()
   for (let i = 1; i < request.count; i++) {
     if (request.length(i) > maxBytes) {
-      const what = space === 'pattern' ? 'pattern' : 'channel name'
-      return `ERR a ${what} of more than ${maxBytes} bytes is not allowed on this connection`
+      return space === 'pattern'
+        ? `ERR a pattern of more than ${maxBytes} bytes is not allowed on this connection`
+        : channelTooLong(maxBytes)
     }
     if (!held.has(request.text(i))) added.add(request.text(i))
   }
   if (space === 'pattern') {
-    if (held.size + added.size <= limits.maxPatterns) return undefined
-    return `ERR at most ${limits.maxPatterns} patterns are allowed on this connection`
+    if (held.size + added.size > limits.maxPatterns) {
+      return `ERR at most ${limits.maxPatterns} patterns are allowed on this connection`
+    }
+    let distinct = server.registry.meteredPatternCount
+    for (const name of added) if (server.registry.countOf('pattern', name) === 0) distinct++
+    if (distinct <= limits.maxMeteredPatterns) return undefined
+    return `ERR at most ${limits.maxMeteredPatterns} distinct patterns of WebSockets are allowed on this server`
   }
   const subscribed = subscriptions.names('channel').size + subscriptions.shardCount
   if (subscribed + added.size <= limits.maxSubscriptions) return undefined
@@ -71,7 +82,7 @@ export function subscribe(space: Space): Handler {
       return
     }
     if (!client.limits.unlimited) {
-      const error = limitError(client, space, request)
+      const error = limitError(context, space, request)
       if (error !== undefined) {
         reply.error(error)
         return

@@ -204,7 +204,7 @@ function statsSection({ aclLog, counters, load, registry, table }: Services): In
     ['tracking_total_keys', 0],
     ['tracking_total_items', 0],
     ['tracking_total_prefixes', 0],
-    ['unexpected_error_replies', 0],
+    ['unexpected_error_replies', counters.internalErrors],
     ['total_error_replies', counters.errorReplies],
     ['dump_payload_sanitizations', 0],
     ['total_reads_processed', counters.reads],
@@ -226,6 +226,7 @@ function statsSection({ aclLog, counters, load, registry, table }: Services): In
     ['acl_access_denied_channel', denied.channel],
     ['pubsub_messages_published', counters.messagesPublished],
     ['pubsub_messages_delivered', counters.messagesDelivered],
+    ['pubsub_patterns_dropped', counters.patternsDropped],
     ['jwt_logins_accepted', counters.tokensAccepted],
     ['jwt_logins_refused', counters.tokensRefused],
   ]

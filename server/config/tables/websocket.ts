@@ -84,6 +84,16 @@ export const WEBSOCKET = {
     'Channels and shard channels per WebSocket; 0 is no limit.',
   ),
   'ws-max-patterns': integer(16, [0, INT_MAX], 'Patterns per WebSocket; 0 is no limit.'),
+  'ws-max-distinct-patterns': integer(
+    10_000,
+    [0, INT_MAX],
+    'Distinct patterns that only WebSockets hold, all of them together; 0 is no limit.',
+  ),
+  'ws-pattern-steps': integer(
+    1_000_000,
+    [0, INT_MAX],
+    'Steps of about 2 ns that a message may cost at costly patterns of WebSockets; those beyond are dropped. 0 is no limit.',
+  ),
   'ws-max-pattern-length': memory('512', 'Longest pattern from a WebSocket; 0 is no limit.'),
   'ws-max-connections-per-ip': integer(
     0,

@@ -20,6 +20,57 @@ function as(rules: string, protocol: 2 | 3 = 2) {
   return { server, client }
 }
 
+describe('A command that throws', () => {
+  /** A server on which GETNAME throws after half of its reply, and a client in RESP3. */
+  function broken() {
+    const server = new TestCore()
+    const client = server.connect({ protocol: 3 })
+    Object.defineProperty(client.client, 'libraryName', {
+      get: () => {
+        throw new Error('broken')
+      },
+    })
+    return { server, client }
+  }
+
+  test('is answered with an error and counted; the connection stays', () => {
+    const { server, client } = broken()
+    client.write(Buffer.concat([command('CLIENT', 'INFO'), command('PING')]))
+    expect(client.read()).toBe('-ERR internal error\r\n+PONG\r\n')
+    expect([server.counters.internalErrors, client.client.closed]).toEqual([1, false])
+    expect(client.send('INFO', 'stats')).toContain('\r\nunexpected_error_replies:1\r\n')
+  })
+
+  test('takes back what it had written, and nothing of the others in its transaction', () => {
+    const { server, client } = broken()
+    const table = server.registry
+    table.countOf = (_space, name) => {
+      if (name === 'b') throw new Error('broken')
+      return 1
+    }
+    for (const words of [['MULTI'], ['PING'], ['PUBSUB', 'NUMSUB', 'a', 'b'], ['ECHO', 'x']]) {
+      client.send(...words)
+    }
+    expect(client.send('EXEC')).toBe('*3\r\n+PONG\r\n-ERR internal error\r\n$1\r\nx\r\n')
+    expect(client.send('PUBSUB', 'NUMSUB', 'a')).toBe('*2\r\n$1\r\na\r\n:1\r\n')
+  })
+
+  test('in a later slice is answered, and the connection goes on', async () => {
+    const server = new TestCore()
+    const client = server.connect({ protocol: 3 })
+    const subscribe = server.registry.subscribe.bind(server.registry)
+    server.registry.subscribe = (space, subscriber, name, owner) => {
+      if (name === 'c600') throw new Error('broken')
+      return subscribe(space, subscriber, name, owner)
+    }
+    client.send('SUBSCRIBE', ...Array.from({ length: 700 }, (_, i) => `c${i}`))
+    server.clock.advance(0)
+    await client.settled()
+    expect(client.read()).toBe('-ERR internal error\r\n')
+    expect(client.send('PING')).toBe('+PONG\r\n')
+  })
+})
+
 describe('Without a login', () => {
   test.each([
     ['a command', ['PING']],

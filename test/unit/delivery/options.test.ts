@@ -34,6 +34,7 @@ function subscriber(maxMessageBytes: number, overlay?: Overlay): Subscriber {
   return {
     protocol: 3,
     subscriptions: new Subscriptions(),
+    isMetered: false,
     maxMessageBytes,
     overlay,
     output: newOutput(),

@@ -78,6 +78,8 @@ test.each([
   ['bytesOutClosed', 'respcast_sent_bytes_total'],
   ['messagesPublished', 'respcast_messages_published_total'],
   ['messagesDelivered', 'respcast_messages_delivered_total'],
+  ['patternsDropped', 'respcast_patterns_dropped_total'],
+  ['internalErrors', 'respcast_internal_errors_total'],
   ['messagesTooLargeForWebSocket', 'respcast_messages_too_large_total'],
   ['outputLimitDisconnections', 'respcast_output_limit_disconnections_total'],
   ['queryBufferDisconnections', 'respcast_query_buffer_disconnections_total'],

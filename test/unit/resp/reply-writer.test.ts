@@ -41,6 +41,13 @@ describe('A reply', () => {
     ],
     ['text in UTF-8', (w) => w.utf8('\u00e9'), '$2\r\n\xc3\xa9\r\n'],
     ['verbatim text', (w) => w.verbatim('id=1\n'), '$5\r\nid=1\n\r\n', '=9\r\ntxt:id=1\n\r\n'],
+    [
+      'lines of verbatim text',
+      (w) => w.verbatimLines(['id=1', '', 'id=2']),
+      '$11\r\nid=1\n\nid=2\n\r\n',
+      '=15\r\ntxt:id=1\n\nid=2\n\r\n',
+    ],
+    ['no lines of verbatim text', (w) => w.verbatimLines([]), '$0\r\n\r\n', '=4\r\ntxt:\r\n'],
     ['null', (w) => w.null(), '$-1\r\n', '_\r\n'],
     ['double', (w) => w.double(0.451), '$5\r\n0.451\r\n', ',0.451\r\n'],
     ['whole double', (w) => w.double(3), '$1\r\n3\r\n', ',3\r\n'],

@@ -137,6 +137,41 @@ describe('CLIENT', () => {
     expect(client.send('CLIENT', 'GETNAME')).toBe('$-1\r\n')
   })
 
+  test('names, library names and tracked prefixes of a WebSocket have at most 256 bytes', () => {
+    const server = new TestCore()
+    const [client, tcp] = [server.connect({ transport: 'websocket' }), server.connect()]
+    client.becomeDefault()
+    const [fits, long] = ['n'.repeat(256), 'n'.repeat(257)]
+    const error = '-ERR a name of more than 256 bytes is not allowed on this connection\r\n'
+    for (const args of [
+      ['CLIENT', 'SETNAME'],
+      ['HELLO', '3', 'SETNAME'],
+      ['CLIENT', 'SETINFO', 'LIB-NAME'],
+      ['CLIENT', 'SETINFO', 'LIB-VER'],
+      ['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX'],
+    ]) {
+      expect(client.send(...args, long)).toBe(error)
+      expect(client.send(...args, fits)).not.toContain('-ERR')
+      expect(tcp.send(...args, long)).not.toContain('-ERR')
+    }
+    expect(client.client.name).toBe(fits)
+  })
+
+  test('a WebSocket tracks at most 64 prefixes', () => {
+    const client = new TestCore().connect({ transport: 'websocket' })
+    client.becomeDefault()
+    const words = Array.from({ length: 60 }, (_, i) => ['PREFIX', `p${i + 10}:`]).flat()
+    const tracking = ['CLIENT', 'TRACKING', 'ON', 'BCAST'] as const
+    expect(client.send(...tracking, ...words.slice(0, 100))).toBe('+OK\r\n')
+    expect(
+      client.send(
+        ...tracking,
+        ...words.slice(100),
+        ...words.slice(80).map((word) => (word === 'PREFIX' ? word : `q${word}`)),
+      ),
+    ).toBe('-ERR at most 64 prefixes are allowed on this connection\r\n')
+  })
+
   test('SETINFO names the attribute as it was typed', () => {
     const client = new TestCore().connect()
     expect(client.send('CLIENT', 'SETINFO', 'Lib-Name', 'a b')).toBe(

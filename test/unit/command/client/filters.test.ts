@@ -153,3 +153,16 @@ describe('CLIENT KILL by filters', () => {
     expect(server.tokens.size).toBe(0)
   })
 })
+
+describe('CLIENT LIST of many clients with long names', () => {
+  test('is written in pieces, and shortens what a client of TCP can make very long', () => {
+    const server = new TestCore()
+    const [operator, named] = [server.connect(), server.connect()]
+    named.send('CLIENT', 'SETNAME', 'n'.repeat(70_000))
+    const text = operator.send('CLIENT', 'LIST')
+    const [header = ''] = text.split('\r\n', 1)
+    expect(Number(header.slice(1))).toBe(text.length - header.length - 4)
+    expect(text).toContain(` name=${'n'.repeat(65_536)}... age=`)
+    expect(named.send('CLIENT', 'GETNAME')).toBe(`$70000\r\n${'n'.repeat(70_000)}\r\n`)
+  })
+})

@@ -115,3 +115,11 @@ describe('MONITOR', () => {
     expect(monitor.send('PUBLISH', 'a', 'x')).toBe(':0\r\n')
   })
 })
+
+test('A very long argument is cut in the line of MONITOR, with the number of bytes left out', () => {
+  const { monitor, client } = watched()
+  client.send('ECHO', 'x'.repeat(16_777_219))
+  const [line = ''] = shown(monitor)
+  expect(line.slice(-26)).toBe(`${'x'.repeat(7)}"... (3 more bytes)`)
+  expect(line).toHaveLength(16_777_216 + '"ECHO" ""... (3 more bytes)'.length)
+})
