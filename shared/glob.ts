@@ -107,6 +107,9 @@ const MAX_INNER_STARS = 1000
 /** Globs whose token counts multiply to more than this are compared by their literal ends alone. */
 const MAX_OVERLAP_STATES = 16_384
 
+/** States of all comparisons that share a meter: a few milliseconds. */
+export const MAX_OVERLAP_STEPS = 1_000_000
+
 /** Longer patterns have no automaton: it would take 32 bytes per token. */
 const MAX_AUTOMATON_TOKENS = 1_048_576
 
@@ -190,12 +193,17 @@ export class Glob {
    * Reports whether some string may match both globs, case-sensitive ones. Conservative: true if there is such a string,
    * and sometimes if there is none (a class of several bytes counts as any byte; very long patterns are compared by
    * their literal ends).
+   *
+   * @param meter Shared by many comparisons; once it has counted {@link MAX_OVERLAP_STEPS}, all that is left may overlap.
    */
-  mayOverlap(other: Glob): boolean {
+  mayOverlap(other: Glob, meter: StepMeter = { steps: 0 }): boolean {
     if (this.pattern === other.pattern) return true
     const [a, b] = [this.#tokens, other.#tokens]
     if (!headsAgree(a, b) || !tailsAgree(a, b)) return false
-    return a.length * b.length > MAX_OVERLAP_STATES || intersect(a, b)
+    const states = a.length * b.length
+    if (states > MAX_OVERLAP_STATES || meter.steps > MAX_OVERLAP_STEPS) return true
+    meter.steps += states
+    return intersect(a, b)
   }
 
   #run(subject: string, meter: StepMeter): boolean {

@@ -243,8 +243,18 @@ function endOf(last: number, request: Request): number {
 /** Reports whether all that `pattern` can match begins with the literal head of a rule `literal*`. */
 function liesWithin(pattern: string, rule: string): boolean {
   const prefix = /^([^*?[\\]*)\*$/.exec(rule)?.[1]
-  return prefix !== undefined && compileGlob(pattern).literalHead.startsWith(prefix)
+  if (prefix === undefined) return false
+  // A pattern is compared with the rules of a ceiling one after the other.
+  if (pattern !== lastPattern) {
+    lastPattern = pattern
+    lastHead = compileGlob(pattern).literalHead
+  }
+  return lastHead.startsWith(prefix)
 }
+
+/** The pattern that {@link liesWithin} was last asked about, and its literal head. */
+let lastPattern = ''
+let lastHead = ''
 
 /** The error line, with its prefix and without `-`, for a command that a user may not run. */
 export function denialText(user: User, { reason, object }: Denial): ErrorLine {

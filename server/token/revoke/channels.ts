@@ -1,3 +1,4 @@
+import type { StepMeter } from '../../../shared/glob-automaton.ts'
 import { compileGlob, type Glob } from '../../../shared/glob.ts'
 import { PatternIndex, type PatternEntry } from '../../pubsub/pattern-index.ts'
 import type { Overlay } from '../../pubsub/subscriber.ts'
@@ -45,9 +46,10 @@ export class RevokedChannels {
   }
 
   /** Reports whether a message that comes by `pattern` may be on a channel that a session has lost. */
-  mayReach(grant: CompiledGrant, pattern: Glob): boolean {
+  mayReach(grant: CompiledGrant, pattern: Glob, meter: StepMeter): boolean {
     for (const [target, { entry }] of this.#byTarget) {
-      if (pattern.mayOverlap(entry.glob) && this.#among(target, grant, 'subscribe')) return true
+      if (!this.#among(target, grant, 'subscribe')) continue
+      if (pattern.mayOverlap(entry.glob, meter)) return true
     }
     return false
   }
@@ -82,8 +84,9 @@ export class TokenOverlay implements Overlay {
   }
 
   mayDeny(pattern: Glob): boolean {
-    if (this.#grant.deny.some(({ glob }) => glob.mayOverlap(pattern))) return true
-    return this.#revoked.mayReach(this.#grant, pattern)
+    const meter = { steps: 0 }
+    if (this.#grant.deny.some(({ glob }) => glob.mayOverlap(pattern, meter))) return true
+    return this.#revoked.mayReach(this.#grant, pattern, meter)
   }
 
   #isDenied(channel: string): boolean {

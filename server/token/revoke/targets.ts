@@ -102,10 +102,11 @@ function* reachedAmong(clients: Iterable<Client>, target: string): IterableItera
   const matches = targetTest(target)
   // Clients of one scope tend to hold the same patterns.
   const overlaps = new Map<string, boolean>()
+  const meter = { steps: 0 }
   const mayOverlap = (pattern: string): boolean => {
     let overlap = overlaps.get(pattern)
     if (overlap === undefined) {
-      overlap = compileGlob(pattern).mayOverlap(glob)
+      overlap = compileGlob(pattern).mayOverlap(glob, meter)
       overlaps.set(pattern, overlap)
     }
     return overlap
@@ -135,8 +136,9 @@ function* reachedOf(registry: Registry, target: string): IterableIterator<Client
       if (matches(name)) yield* clientsAmong(registry.subscribersOf(space, name))
     }
   }
+  const meter = { steps: 0 }
   for (const entry of registry.patterns()) {
-    if (entry.glob.mayOverlap(glob)) yield* clientsAmong(entry.subscribers())
+    if (entry.glob.mayOverlap(glob, meter)) yield* clientsAmong(entry.subscribers())
   }
 }
 

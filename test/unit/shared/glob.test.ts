@@ -112,6 +112,20 @@ describe('two globs may overlap', () => {
   })
 })
 
+test('comparisons that share a meter end in "may overlap" once they have taken a million steps', () => {
+  const meter = { steps: 0 }
+  const [one, other] = [`${'*a'.repeat(60)}*x`, `${'*b'.repeat(60)}*x?`].map((text) =>
+    compileGlob(text),
+  )
+  const apart = [compileGlob('*aa*x'), compileGlob('*??y')] as const
+  expect(apart[0].mayOverlap(apart[1], meter)).toBe(false)
+  for (let i = 0; i < 100; i++) one?.mayOverlap(other as never, meter)
+  expect(meter.steps).toBeGreaterThan(1_000_000)
+  expect(meter.steps).toBeLessThan(1_020_000)
+  expect(compileGlob('a').mayOverlap(compileGlob('b'), meter)).toBe(false)
+  expect(compileGlob('?*a').mayOverlap(compileGlob('b?'), meter)).toBe(true)
+})
+
 describe('an escaped text', () => {
   test.each([
     ['news', 'news'],
