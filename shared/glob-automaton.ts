@@ -13,6 +13,9 @@ export interface StepMeter {
   steps: number
 }
 
+/** The state of the automaton that runs. */
+let states = new Int32Array(32)
+
 /**
  * The tokens of a glob between two stars as an automaton that follows all attempts at once: the algorithm Shift-And of
  * Baeza-Yates and Gonnet, with stars. Bit `i` of its state says that the first `i` tokens fit what was read; a star lets the
@@ -21,11 +24,8 @@ export interface StepMeter {
 export class GlobAutomaton {
   /** Words of 32 bits in the state. */
   readonly words: number
-  /** For each byte value, the bits whose token accepts it: `words` words each. */
+  /** For each byte value, the bits whose token accepts it, `words` words each; then the bits before a star. */
   readonly #table: Int32Array
-  /** The bits before a star. */
-  readonly #stars: Int32Array
-  readonly #state: Int32Array
   readonly #lastBit: number
 
   /** The tokens `[from, end)`; the automaton begins as if a star came before them, and has matched once they are read. */
@@ -40,22 +40,21 @@ export class GlobAutomaton {
     this.words = (places.length >>> 5) + 1
     this.#lastBit = places.length
     this.#table = tableOf(places, this.words, classes)
-    this.#stars = new Int32Array(this.words)
-    for (const bit of starred) setBit(this.#stars, 0, bit)
-    this.#state = new Int32Array(this.words)
+    for (const bit of starred) setBit(this.#table, this.words * 256, bit)
   }
 
   /** Words of 32 bits that it keeps. */
   get size(): number {
-    return this.#table.length + this.words * 2
+    return this.#table.length
   }
 
   /** Reports whether the bytes `[from, end)` of `subject` begin with what the tokens match. */
   finds(subject: string, from: number, end: number, meter: StepMeter): boolean {
     const { words } = this
     const table = this.#table
-    const stars = this.#stars
-    const state = this.#state.fill(0)
+    const stars = words * 256
+    if (states.length < words) states = new Int32Array(words * 2)
+    const state = states.fill(0, 0, words)
     const lastWord = this.#lastBit >>> 5
     const last = 1 << (this.#lastBit & 31)
     state[0] = 1
@@ -71,12 +70,12 @@ export class GlobAutomaton {
       for (let word = low; word <= top || (carry !== 0 && word < words); word++) {
         const before = state[word] as number
         const moved = ((before << 1) | carry) & (table[row + word] as number)
-        const after = moved | (before & (stars[word] as number))
+        const after = moved | (before & (table[stars + word] as number))
         carry = before >>> 31
         state[word] = after
         if (after === 0) continue
         if (word > high) high = word
-        const reached = moved & (stars[word] as number)
+        const reached = moved & (table[stars + word] as number)
         if (reached === 0) continue
         low = word
         state[word] = after & (-1 << (31 - Math.clz32(reached)))
@@ -96,12 +95,15 @@ function tableOf(
   words: number,
   classes: readonly ByteSet[],
 ): Int32Array {
-  const table = new Int32Array(words * 256)
+  const table = new Int32Array(words * 257)
+  const end = words * 256
   // Every row begins with the tokens that accept most bytes. What differs is turned over.
-  for (const [i, token] of places.entries())
-    if (acceptsMost(token, classes)) setBit(table, 0, i + 1)
-  for (let filled = words; filled < table.length; filled *= 2) table.copyWithin(filled, 0, filled)
-  for (const [i, token] of places.entries()) {
+  for (let i = 0; i < places.length; i++) {
+    if (acceptsMost(places[i] as number, classes)) setBit(table, 0, i + 1)
+  }
+  for (let filled = words; filled < end; filled *= 2) table.copyWithin(filled, 0, filled)
+  for (let i = 0; i < places.length; i++) {
+    const token = places[i] as number
     const bit = i + 1
     if (token >= 0) {
       flipBit(table, token * words, bit)
