@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6, type Socket } from 'node:net'
+import { BlockList, isIP, isIPv6, SocketAddress, type Socket } from 'node:net'
 
 /** `ip:port`, or `[ip]:port` for IPv6. */
 export function hostAndPort(host: string, port: number): string {
@@ -29,6 +29,23 @@ export function splitAddress(address: string): { ip: string; port: number } {
   return { ip: ip.replace(/^::ffff:/i, ''), port: Number(address.slice(colon + 1)) }
 }
 
+/**
+ * The address in a text of a peer or a proxy (X-Forwarded-For), without port, brackets and zone, and in one spelling: IPv6 is
+ * compressed and in lower case, and an IPv4 address that is mapped into IPv6 is written as IPv4.
+ *
+ * @returns Undefined if it is no IP address.
+ */
+export function plainAddress(text: string): string | undefined {
+  const trimmed = text.trim()
+  const inBrackets = /^\[([^\]]*)\](?::\d+)?$/.exec(trimmed)?.[1]
+  const withPort = /^([\d.]+):\d+$/.exec(trimmed)?.[1]
+  const address = (inBrackets ?? withPort ?? trimmed).split('%', 1)[0] ?? ''
+  const family = isIP(address)
+  if (family === 0 || (inBrackets !== undefined && family === 4)) return undefined
+  if (family === 4) return address
+  return new SocketAddress({ address, family: 'ipv6' }).address.replace(/^::ffff:(?=.*\.)/, '')
+}
+
 /** Reports whether an address is this machine's own. */
 export function isLoopback(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, '')
@@ -53,9 +70,10 @@ export function bindAddress(text: string): { host: string; optional: boolean } {
  * The part of an address that limits per address count: a whole IPv4 address, or the /64 of an IPv6 address, which mostly
  * belongs to one subscriber.
  */
-export function networkOf(ip: string): string {
-  if (!isIPv6(ip) || ip.toLowerCase().startsWith('::ffff:')) return ip
-  const [head = '', tail] = (ip.split('%', 1)[0] ?? '').split('::', 2)
+export function networkOf(address: string): string {
+  const ip = plainAddress(address) ?? address
+  if (!isIPv6(ip)) return ip
+  const [head = '', tail] = ip.split('::', 2)
   const front = head === '' ? [] : head.split(':')
   const back = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : 8 - front.length - back.length
@@ -64,6 +82,14 @@ export function networkOf(ip: string): string {
     .slice(0, 4)
     .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
     .join(':')
+}
+
+/** Reports whether a text is an IP address or a network in CIDR notation. */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (bits === undefined) return most > 0
+  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most
 }
 
 /**
@@ -80,5 +106,9 @@ export function trustOf(networks: readonly string[]): ((address: string) => bool
     if (bits === undefined) list.addAddress(address, family)
     else list.addSubnet(address, Number(bits), family)
   }
-  return (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  return (text) => {
+    const address = plainAddress(text)
+    if (address === undefined) return false
+    return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
 }

@@ -69,8 +69,8 @@ export function describeClient(client: Client, nowMs: number): string {
   const { transaction } = client
   const fields: (readonly [string, string | number])[] = [
     ['id', origin.id],
-    ['addr', origin.address],
-    ['laddr', origin.localAddress],
+    ['addr', escapeField(origin.address)],
+    ['laddr', escapeField(origin.localAddress)],
     ['fd', -1],
     ['name', shortened(client.name, LONGEST_FIELD)],
     ['age', seconds(nowMs - origin.connectedMs)],

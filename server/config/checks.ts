@@ -1,8 +1,18 @@
+import { isNetwork } from '../addresses.ts'
+
 /**
  * Rules of single directives, in Redis' words. Each takes the words after the directive and returns
  * the error, if any.
  */
 type Check = (words: readonly string[]) => string | undefined
+
+/** `trusted-proxies`: addresses and networks. */
+export const checkNetworks: Check = (words) => {
+  const wrong = words.find((word) => !isNetwork(word))
+  return wrong === undefined
+    ? undefined
+    : `'${wrong}' is neither an IP address nor a network such as 10.0.0.0/8`
+}
 
 /** `save`: pairs of seconds (at least 1) and changes (at least 0), or nothing. */
 export const checkSavePoints: Check = (words) => {

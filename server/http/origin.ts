@@ -9,6 +9,9 @@ interface OriginRequest {
 /** Ports that a URL of the scheme leaves out. */
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
+/** Longer than the origin of any page: a host has at most 253 characters (RFC 1035 section 3.1). An origin is kept and shown. */
+const LONGEST_ORIGIN = 300
+
 /**
  * Reports whether a WebSocket may be opened from an origin: browsers send cookies and reach private networks with any page's
  * requests, so the page's origin has to be trusted (RFC 6455 section 10.2).
@@ -21,6 +24,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:
 export function isOriginAllowed(request: OriginRequest, allowed: readonly string[]): boolean {
   const { origin, host } = request
   if (origin === undefined) return true
+  if (origin.length > LONGEST_ORIGIN) return false
   if (allowed.length > 0) return allowed.includes('*') || allowed.includes(origin)
   let url: URL
   try {

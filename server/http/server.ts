@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import fastify, {
@@ -10,13 +11,13 @@ import fastify, {
 import { trustOf } from '../addresses.ts'
 import type { Core } from '../core.ts'
 import { guardPeers, type ServerTls } from '../transport/tls.ts'
+import { headerProblem, MAX_HEADERS } from './headers.ts'
 
 /** Limits on requests: slow or endless ones must not hold sockets and memory. */
 const HEADERS_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
 const CHECKING_INTERVAL_MS = 1_000
 const MAX_HEADER_BYTES = 16_384
-const MAX_HEADERS = 64
 const MAX_BODY_BYTES = 65_536
 
 /** Pages run only scripts that this server serves, and no page may frame them. */
@@ -46,8 +47,19 @@ export function createHttpServer(core: Core, tls: ServerTls | undefined): Fastif
   const app = (
     tls ? fastify({ ...options, https: { ...http, ...tls } }) : fastify({ ...options, http })
   ) as FastifyInstance
-  app.server.maxHeadersCount = MAX_HEADERS
   if (tls) guardPeers(app.server, core.config, tls.auth)
+  // The runtime drops what goes beyond, an Origin too, so one more has to be seen.
+  app.server.maxHeadersCount = MAX_HEADERS + 1
+  app.addHook('onRequest', (request, reply, done) => {
+    const problem = headerProblem(request.raw.rawHeaders)
+    if (problem === undefined) {
+      done()
+      return
+    }
+    const { status, error } = problem
+    void reply.code(status).header('connection', 'close').send({ error })
+  })
+  endRefusedUpgrades(app)
   app.addHook('onSend', (_request, reply, payload, done) => {
     void reply.headers({
       'content-security-policy': CONTENT_SECURITY_POLICY,
@@ -75,6 +87,23 @@ function refuseAddress(error: FastifyError, request: FastifyRequest, reply: Fast
     .code(error.statusCode ?? 500)
     .header('connection', 'close')
     .send({ error: 'bad request' })
+}
+
+/**
+ * Ends the sockets of upgrades that are refused by a hook or a handler, or that nothing answers in time. The runtime lets go of a
+ * socket at its upgrade, with all of its deadlines, and @fastify/websocket ends only those that its own hook has seen.
+ */
+function endRefusedUpgrades(app: FastifyInstance): void {
+  const upgrades = new WeakSet<IncomingMessage>()
+  app.server.on('upgrade', (request: IncomingMessage) => {
+    upgrades.add(request)
+    // ws turns this off when it takes the socket over.
+    request.socket.setTimeout(REQUEST_TIMEOUT_MS, () => request.socket.destroy())
+  })
+  app.addHook('onResponse', (request, _reply, done) => {
+    if (upgrades.has(request.raw)) request.raw.socket.destroySoon()
+    done()
+  })
 }
 
 /** Serves a folder of the build below a prefix, if it was built. */

@@ -16,6 +16,7 @@ import {
   type WebSocketHost,
 } from '../transport/websocket.ts'
 import { subprotocolProblem, tokenOfUpgrade } from './credentials.ts'
+import { headerProblem, peerAddress } from './headers.ts'
 import { isOriginAllowed } from './origin.ts'
 
 declare module 'fastify' {
@@ -172,6 +173,10 @@ function refusalOf(
   { core, listener }: WebSocketRoute,
 ): Refusal | undefined {
   const { config, counters, admission, peerLog } = core
+  // Of an embedding application's server too, which may keep more headers, or drop some.
+  const badHeaders = headerProblem(request.raw.rawHeaders)
+  if (badHeaders) return badHeaders
+  const ip = peerAddress(request)
   const subprotocols = request.headers['sec-websocket-protocol']
   // Node asks for a Host on requests, and not on upgrades (RFC 9112 section 3.2, RFC 6455 section 4.2.1).
   if (request.headers.host === undefined) return { status: 400, error: 'a Host header is needed' }
@@ -181,13 +186,13 @@ function refusalOf(
   const allowed = listener === 'public' ? config.list('ws-allowed-origins') : []
   if (!isOriginAllowed({ origin, host: request.host }, allowed)) {
     counters.originsRefused++
-    peerLog.write('originRefused', () => ({ origin, host: request.host, address: request.ip }))
+    peerLog.write('originRefused', () => ({ origin, host: request.host, address: ip }))
     return { status: 403, error: 'this origin may not connect' }
   }
   if (config.text('ws-token-cookie') !== '' && origin === undefined && hasCookie(request, core)) {
     return { status: 403, error: 'a cookie counts only with an Origin' }
   }
-  const rejection = admission.admit({ transport: 'websocket', ip: request.ip })
+  const rejection = admission.admit({ transport: 'websocket', ip })
   return rejection && rejectionRefusal(rejection)
 }
 
@@ -233,19 +238,20 @@ function accept(
 ): void {
   const { core, listener } = route
   const { socket } = request.raw
+  const ip = peerAddress(request)
   const Transport = core.config.boolean('ws-permessage-deflate') ? CompressingSink : WebSocketSink
   const sink = new Transport(webSocket, socket)
   const connection = connectWebSocket(
     core,
     {
       listener,
-      address: hostAndPort(request.ip, socket.remotePort ?? 0),
+      address: hostAndPort(ip, socket.remotePort ?? 0),
       localAddress: route.local.of(socket),
       origin: request.headers.origin,
     },
     sink,
     tokenOf(request, core, true),
   )
-  core.admission.joined(connection.client, request.ip)
+  core.admission.joined(connection.client, ip)
   serveWebSocket(webSocket, connection, host)
 }

@@ -10,6 +10,7 @@ import {
   string,
   PORT,
 } from '../spec.ts'
+import { checkNetworks } from '../checks.ts'
 
 /** The public HTTP listener (WebSocket and the page) and the administrators' one. */
 export const HTTP = {
@@ -34,7 +35,7 @@ export const HTTP = {
   'trusted-proxies': list(
     '',
     'Addresses (CIDR) whose X-Forwarded-For and X-Forwarded-Host count.',
-    AT_START,
+    { ...AT_START, check: checkNetworks },
   ),
 }
 

@@ -138,6 +138,106 @@ describe('headers meant to hurt', () => {
   })
 })
 
+/** Filler headers, `count` of them. */
+function fillers(count: number): Record<string, string> {
+  return Object.fromEntries([...Array(count).keys()].map((i) => [`X-Filler-${i}`, 'y']))
+}
+
+describe('headers that could hide from a check', () => {
+  const evil = { Origin: 'https://evil.test' }
+
+  test.each([65, 70, 130])(
+    'a foreign Origin behind %i others is no way in: 431 on both listeners',
+    async (count) => {
+      const server = await open.server()
+      for (const port of [server.httpPort, server.adminPort]) {
+        const upgrade = await open.upgrade(port, { headers: { ...fillers(count), ...evil } })
+        expect(upgrade.status).toBe(431)
+        await upgrade.ended
+      }
+    },
+  )
+
+  test('an upgrade that a hook refuses leaves no socket behind: a foreign Host at the admin listener', async () => {
+    const server = await open.server()
+    const upgrade = await open.upgrade(server.adminPort, { headers: { Host: 'evil.test' } })
+    expect(upgrade.status).toBe(403)
+    await upgrade.ended
+  })
+
+  test('64 headers are no problem: the Origin among them is judged', async () => {
+    const server = await open.server()
+    const upgrade = (headers: Record<string, string>) => open.upgrade(server.httpPort, { headers })
+    expect((await upgrade(fillers(59))).status).toBe(101)
+    expect((await upgrade({ ...fillers(58), ...evil })).status).toBe(403)
+  })
+
+  test.each(['/', '/ws', '/nowhere'])(
+    'an ordinary request for %s is answered 431',
+    async (path) => {
+      const server = await open.server()
+      const response = await fetch(`${server.url}${path}`, { headers: fillers(80) })
+      expect(response.status).toBe(431)
+      expect(response.headers.get('connection')).toBe('close')
+    },
+  )
+
+  test.each([
+    ['Host', 'host', '127.0.0.1'],
+    ['Origin', 'origin', 'https://app.example'],
+    ['Authorization', 'authorization', 'Bearer a'],
+  ])('two headers %s are answered 400', async (first, second, value) => {
+    const server = await open.server({ directives: { 'ws-allowed-origins': '*' } })
+    const headers = { [first]: value, [second]: value }
+    expect((await open.upgrade(server.httpPort, { headers })).status).toBe(400)
+    expect((await open.upgrade(server.adminPort, { path: '/livez', headers })).status).toBe(400)
+  })
+})
+
+describe('the address that a trusted proxy reports', () => {
+  /** Connects with an X-Forwarded-For. @returns `addr` of the client without its port, and the rest of its line. */
+  async function addressOf(forwarded: string): Promise<string> {
+    const server = await open.server({ directives: { 'trusted-proxies': '127.0.0.1 10.0.0.0/8' } })
+    await open.upgrade(server.httpPort, { headers: { 'X-Forwarded-For': forwarded } })
+    const [client] = [...server.core.clients.all()]
+    return client?.origin.address.replace(/:\d+$/, '') ?? ''
+  }
+
+  test.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['203.0.113.7:1234', '203.0.113.7'],
+    ['[2001:db8::1]', '[2001:db8::1]'],
+    ['[2001:db8::1]:443', '[2001:db8::1]'],
+    ['198.51.100.1, 203.0.113.7', '203.0.113.7'],
+    ['203.0.113.7, 10.1.1.1:80', '203.0.113.7'],
+    ['1.2.3.4 user=default', '127.0.0.1'],
+    ['unknown', '127.0.0.1'],
+    ['evil, 10.1.1.1', '10.1.1.1'],
+  ])('%j is %s', async (forwarded, address) => {
+    expect(await addressOf(forwarded)).toBe(address)
+  })
+
+  test('counts for limits per address whatever port stands behind it', async () => {
+    const directives = { 'trusted-proxies': '127.0.0.1', 'ws-max-connections-per-ip': '1' }
+    const server = await open.server({ directives })
+    const status = async (address: string): Promise<number> => {
+      const headers = { 'X-Forwarded-For': address }
+      return (await open.upgrade(server.httpPort, { headers })).status
+    }
+    expect(await status('203.0.113.7:1')).toBe(101)
+    expect(await status('203.0.113.7:2')).toBe(429)
+    expect(await status('::ffff:203.0.113.7')).toBe(429)
+    expect(await status('203.0.113.8')).toBe(101)
+  })
+
+  test('is refused as a configuration where the proxies are not addresses', async () => {
+    const directives = { 'trusted-proxies': 'proxy.example' }
+    await expect(startServer({ directives })).rejects.toThrow(
+      /trusted-proxies.*neither an IP address nor a network/,
+    )
+  })
+})
+
 describe('origins', () => {
   const FORWARDED = { 'X-Forwarded-Host': 'app.example' }
 

@@ -25,6 +25,12 @@ describe('The line of a client', () => {
     )
   })
 
+  test('escapes addresses, so that the path of a Unix socket adds no field', () => {
+    const server = new TestCore()
+    const client = server.connect({ transport: 'unix', address: '/run/a user=b:0' })
+    expect(describeClient(client.client, 0)).toContain('id=1 addr=/run/a\\x20user=b:0 laddr=')
+  })
+
   test('counts subscriptions by their space', () => {
     const server = new TestCore()
     const client = server.connect()

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { isOriginAllowed } from '../../../server/http/origin.ts'
 
+test('an origin longer than any page has is refused, even where all are allowed', () => {
+  const origin = `https://${'a'.repeat(292)}`
+  expect(isOriginAllowed({ origin, host: 'a' }, ['*'])).toBe(true)
+  expect(isOriginAllowed({ origin: `${origin}a`, host: 'a' }, ['*'])).toBe(false)
+})
+
 describe('isOriginAllowed without a list', () => {
   test.each([
     ['http://127.0.0.1:8080', true],
