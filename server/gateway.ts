@@ -11,6 +11,8 @@ import { createAdminApp } from './http/admin.ts'
 import { createPublicApp } from './http/public.ts'
 import type { Logger } from './log.ts'
 import { KeepAlive } from './transport/keep-alive.ts'
+import { fitOpenFiles, openFilesLimit } from './config/open-files.ts'
+import { WaitingSockets } from './transport/waiting-sockets.ts'
 import { listenTcp, type Listener, type TcpEndpoint } from './transport/tcp.ts'
 
 /** Options of a gateway. */
@@ -24,6 +26,8 @@ interface GatewayParts {
   readonly anyPort?: boolean
   /** The application opens the HTTP listeners. */
   readonly withoutHttp?: boolean
+  /** The limit of open files; the default asks the system. */
+  readonly openFiles?: number
 }
 
 /** Addresses of a started gateway. */
@@ -59,6 +63,7 @@ export class Gateway {
   readonly #apps: { readonly listener: HttpListener; readonly app: FastifyInstance }[] = []
   readonly #anyPort: boolean
   readonly #withoutHttp: boolean
+  readonly #waiting: Readonly<Record<HttpListener, WaitingSockets>>
   #stopping: Promise<void> | undefined
 
   /** @throws RespcastError The configuration cannot be used. */
@@ -68,6 +73,9 @@ export class Gateway {
     this.#log = log
     this.#anyPort = parts.anyPort ?? false
     this.#withoutHttp = parts.withoutHttp ?? false
+    const openFiles = parts.openFiles ?? openFilesLimit()
+    const lowered = openFiles === undefined ? undefined : fitOpenFiles(config, openFiles)
+    if (lowered !== undefined) log.warn(lowered)
     this.core = new Core({
       config,
       log,
@@ -78,10 +86,15 @@ export class Gateway {
       shutdown: parts.onShutdown ?? (() => void this.stop()),
     })
     this.keepAlive = new KeepAlive(this.#clock, config, Math.random)
+    const { http } = this.core.counters
+    this.#waiting = {
+      public: new WaitingSockets(() => config.integer('http-max-connections'), http.public),
+      admin: new WaitingSockets(() => config.integer('admin-max-connections'), http.admin),
+    }
   }
 
   /**
-   * Opens all listeners, or none.
+   * Opens all listeners, or none: no peer is answered before the last of them is open.
    *
    * @throws RespcastError `ERR_LISTEN` names the port, the directive and the remedy; `ERR_CONFIG` a key file.
    */
@@ -92,6 +105,7 @@ export class Gateway {
       await this.#openResp()
       const http = await this.#openHttp('public')
       const admin = await this.#openHttp('admin')
+      this.core.admission.open()
       return { resp: this.#listeners, http, admin }
     } catch (error) {
       await this.stop()
@@ -206,7 +220,7 @@ export class Gateway {
       ? tlsOptions(core.config, HTTP_AUTH[listener])
       : undefined
     const create = listener === 'public' ? createPublicApp : createAdminApp
-    return create(core, keepAlive, tls)
+    return create(core, keepAlive, this.#waiting[listener], tls)
   }
 
   async #openHttp(listener: HttpListener): Promise<number | undefined> {
@@ -221,7 +235,8 @@ export class Gateway {
       const app = await this.#createApp(listener)
       this.#apps.push({ listener, app })
       try {
-        await app.listen({ host, port })
+        // Any free port is the same one on every address.
+        await app.listen({ host, port: port === 0 ? (bound ?? 0) : port })
         bound ??= portOf(app)
       } catch (error) {
         if (optional && isAddressMissing(error)) continue

@@ -35,6 +35,10 @@ export interface ClientHost {
   closed(client: Client, cause: CloseCause): void
   /** The socket of a closed client is gone. */
   gone(client: Client): void
+  /** The client has logged in. */
+  loggedIn(client: Client): void
+  /** The client has to log in: it was just made, or has sent RESET. */
+  loggedOut(client: Client): void
 }
 
 /**
@@ -159,6 +163,13 @@ export class Client implements Subscriber {
   authenticate(): void {
     this.authenticated = true
     this.#endDeadline()
+    this.#host.loggedIn(this)
+  }
+
+  /** It has to log in, first of all or again. */
+  requireLogin(): void {
+    this.authenticated = false
+    this.#host.loggedOut(this)
   }
 
   /** The class of `client-output-buffer-limit` that holds now. */

@@ -2,6 +2,7 @@ import type { Identity } from '../acl/authorize.ts'
 import type { Clock } from '../clock.ts'
 import type { Client, ClientHost } from './client.ts'
 import { CLOSES, type CloseCause } from './close.ts'
+import { UnauthenticatedClients } from './unauthenticated.ts'
 
 /** Longest time that a closed client's socket may take to send its remaining output and to shake hands, in ms. */
 const LINGER_MS = 2_000
@@ -17,6 +18,9 @@ export class ClientTable implements ClientHost {
   readonly #closedListeners: ClosedListener[] = []
   /** Closed clients whose socket is still there. */
   readonly #leaving = new Set<Client>()
+  /** Those of them that still send their output or shake hands. */
+  readonly #lingering = new Set<Client>()
+  readonly #unauthenticated = new UnauthenticatedClients()
   #whenDrained: (() => void)[] = []
   #nextId = 1
 
@@ -27,6 +31,30 @@ export class ClientTable implements ClientHost {
   /** Clients that are connected and not being closed. */
   get size(): number {
     return this.#byId.size
+  }
+
+  /** Sockets that are connected: those of clients, and of closed clients that still send their output. */
+  get sockets(): number {
+    return this.#byId.size + this.#lingering.size
+  }
+
+  /** Clients that have to log in and have not. */
+  get unauthenticated(): Omit<UnauthenticatedClients, 'add' | 'delete'> {
+    return this.#unauthenticated
+  }
+
+  /** A closed client still sends its output. */
+  get anyLingers(): boolean {
+    return this.#lingering.size > 0
+  }
+
+  /** Ends the socket of the client that was closed first of those that still send their output. @returns False if there is none. */
+  hurryOldest(): boolean {
+    for (const client of this.#lingering) {
+      this.hurry(client)
+      return true
+    }
+    return false
   }
 
   /** The id for the next connection; never given twice. */
@@ -79,14 +107,25 @@ export class ClientTable implements ClientHost {
     this.#byId.delete(client.id)
     this.#unindex(client)
     this.#leaving.add(client)
+    this.#unauthenticated.delete(client)
+    if (cause !== CLOSES.peerClosed) this.#lingering.add(client)
     for (const listener of this.#closedListeners) listener(client, cause)
-    if (cause !== CLOSES.peerClosed) this.#clock.after(LINGER_MS, () => this.#hurry(client))
+    if (cause !== CLOSES.peerClosed) this.#clock.after(LINGER_MS, () => this.hurry(client))
   }
 
   gone(client: Client): void {
     this.#leaving.delete(client)
+    this.#lingering.delete(client)
     if (this.#leaving.size > 0) return
     for (const resolve of this.#whenDrained.splice(0)) resolve()
+  }
+
+  loggedIn(client: Client): void {
+    this.#unauthenticated.delete(client)
+  }
+
+  loggedOut(client: Client): void {
+    if (!client.closed) this.#unauthenticated.add(client)
   }
 
   /** Settles once every closed client's socket is gone. */
@@ -95,7 +134,9 @@ export class ClientTable implements ClientHost {
     return new Promise((resolve) => this.#whenDrained.push(resolve))
   }
 
-  #hurry(client: Client): void {
+  /** Ends the socket of a closed client, which may still send its output. */
+  hurry(client: Client): void {
+    this.#lingering.delete(client)
     if (this.#leaving.has(client)) client.output.terminate()
   }
 

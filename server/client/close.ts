@@ -81,6 +81,9 @@ export const CLOSES = {
   /** `ws-max-connections-per-user`. */
   tooManyConnections: coded('rate-limited', 'flush', 'ERR too many connections of this user'),
 
+  /** `ws-max-unauthenticated`, `tcp-max-unauthenticated`, `maxclients`: it gives way to a newcomer. */
+  crowdedOut: coded('rate-limited', 'drop', 'too many connections that have not logged in'),
+
   /** `client-output-buffer-limit`. */
   outputLimit: coded('slow-consumer', 'drop', ''),
   /** `ws-pong-timeout`. */

@@ -158,7 +158,8 @@ export class Login {
    */
   start(client: Client, token?: string): Promise<void> | undefined {
     const { config, users } = this.#parts
-    client.authenticated = !client.isWebSocket && users.defaultIsOpen
+    if (!client.isWebSocket && users.defaultIsOpen) client.authenticate()
+    else client.requireLogin()
     if (client.isWebSocket) this.#armDeadline(client, config.seconds('auth-timeout'))
     else if (!client.authenticated) this.#armDeadline(client, config.seconds('tcp-auth-timeout'))
     return token === undefined ? undefined : this.#loginAtUpgrade(client, token)
@@ -175,7 +176,8 @@ export class Login {
     tokens.end(client)
     client.authEpoch++
     clients.setIdentity(client, this.initialIdentity(client.origin.transport))
-    client.authenticated = !client.isWebSocket && users.defaultIsOpen
+    if (!client.isWebSocket && users.defaultIsOpen) client.authenticate()
+    else client.requireLogin()
     if (client.isWebSocket) this.#armDeadline(client, config.seconds('auth-timeout'))
   }
 

@@ -17,6 +17,8 @@ export class Counters {
   /** Clients closed for `maxmemory-clients`. */
   evictedClients = 0
   queryBufferDisconnections = 0
+  /** Clients that had not logged in and gave way to newcomers. */
+  unauthenticatedEvicted = 0
   /** Messages dropped for a WebSocket, being larger than `ws-max-message-out`. */
   messagesTooLargeForWebSocket = 0
   /** Commands that threw, which none may. */
@@ -33,6 +35,8 @@ export class Counters {
   writesClosed = 0
   /** Refused logins by reason. The set of reasons is fixed. */
   readonly loginFailures = new Map<LoginFailure, number>()
+  /** Connections of the HTTP listeners that are no WebSockets. */
+  readonly http = { public: { open: 0, evicted: 0 }, admin: { open: 0, evicted: 0 } }
   /** Rejected connections by reason. */
   readonly rejections = new Map<Rejection, number>()
   /** Error replies by code. */
@@ -92,6 +96,7 @@ export class Counters {
     this.closes.clear()
     this.loginFailures.clear()
     this.rejections.clear()
+    this.http.public.evicted = this.http.admin.evicted = 0
     this.#countsCodes = true
   }
 }

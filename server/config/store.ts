@@ -1,8 +1,9 @@
-import type { DirectiveName } from './directives.ts'
+import type { DirectiveName, NameOf } from './directives.ts'
 import type { LoadedConfig } from './load.ts'
 import { ConfigError } from './parse.ts'
 import { rewriteConfig } from './rewrite.ts'
-import { Settings } from './settings.ts'
+import { Settings, valueOf } from './settings.ts'
+import { parseValue } from './values.ts'
 import type { Setting, SettingMap } from './settings.ts'
 import {
   listConfig,
@@ -36,6 +37,12 @@ interface Reloaded {
   readonly atNextStart: readonly string[]
 }
 
+/** The highest value that the machine allows for a number. */
+interface Bound {
+  readonly name: NameOf<'integer'>
+  readonly most: number
+}
+
 interface Watch<F> {
   readonly names: readonly DirectiveName[]
   readonly call: F
@@ -53,6 +60,7 @@ export class Config extends Settings {
   readonly isConfigured: boolean
   /** Names set at start that have no effect on this server; for one line in the log. */
   readonly withoutEffect: readonly string[]
+  readonly #bounds: Bound[] = []
   readonly #validators: Watch<Validator>[] = []
   readonly #appliers: Watch<Applier>[] = []
   readonly #followers: Watch<Follower>[] = []
@@ -71,6 +79,32 @@ export class Config extends Settings {
    */
   addValidator(names: readonly DirectiveName[], call: Validator): void {
     this.#validators.push({ names, call })
+  }
+
+  /**
+   * Bounds a number by what the machine allows: a higher value of a file is lowered, now and when it is read again, and CONFIG SET
+   * refuses one.
+   *
+   * @returns True if the present value was lowered.
+   */
+  bound(name: NameOf<'integer'>, most: number, refusal: string): boolean {
+    this.#bounds.push({ name, most })
+    this.addValidator([name], (settings) => (settings.integer(name) > most ? refusal : undefined))
+    if (this.integer(name) <= most) return false
+    this.replace(this.#lowered(this.settings))
+    return true
+  }
+
+  #lowered(settings: SettingMap): SettingMap {
+    const lowered = new Map(settings)
+    for (const { name, most } of this.#bounds) {
+      const setting = settings.get(name)
+      if (setting === undefined || valueOf(setting, 'integer') <= most) continue
+      const parsed = parseValue(setting.directive, [String(most)])
+      // Below the range of the directive, the machine allows nothing.
+      if (!('reason' in parsed)) lowered.set(name, { ...setting, ...parsed })
+    }
+    return lowered
   }
 
   /** Registers a function that puts changes of `names` into force. Appliers are called in the order of registration. */
@@ -130,7 +164,7 @@ export class Config extends Settings {
   reload(loaded: LoadedConfig): Reloaded | string {
     const changes: Change[] = []
     const atNextStart: string[] = []
-    for (const [name, setting] of loaded.settings) {
+    for (const [name, setting] of this.#lowered(loaded.settings)) {
       const { directive, text } = setting
       const differs = this.settings.get(name)?.text !== text
       if (directive.mutable && directive.protected !== true) {

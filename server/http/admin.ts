@@ -3,6 +3,7 @@ import type { Core } from '../core.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import type { ServerTls } from '../transport/tls.ts'
+import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
@@ -10,9 +11,10 @@ import { openWebSocketRoute } from './websocket-route.ts'
 export async function createAdminApp(
   core: Core,
   keepAlive: KeepAlive,
+  waiting: WaitingSockets,
   tls: ServerTls | undefined,
 ): Promise<FastifyInstance> {
-  const app = createHttpServer(core, tls)
+  const app = createHttpServer(core, waiting, tls)
   app.addHook('onRequest', (request, reply, done) => {
     const { config } = core
     const host = request.headers.host ?? ''
@@ -37,7 +39,13 @@ export async function createAdminApp(
   const webSocketPath = core.config.text('ws-path')
   // For the console, before it can send commands.
   app.get('/console.json', (_request, reply) => reply.send({ webSocketPath }))
-  await openWebSocketRoute(app, { core, keepAlive, listener: 'admin', path: webSocketPath })
+  await openWebSocketRoute(app, {
+    core,
+    keepAlive,
+    listener: 'admin',
+    path: webSocketPath,
+    waiting,
+  })
   await serveFolder(app, 'console', '/')
   return app
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import type { ServerTls } from '../transport/tls.ts'
+import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
@@ -9,6 +10,7 @@ import { openWebSocketRoute } from './websocket-route.ts'
 interface RespcastPluginOptions {
   readonly core: Core
   readonly keepAlive: KeepAlive
+  readonly waiting?: WaitingSockets
 }
 
 /** `app.respcast`: Pub/Sub from within an application that embeds the server. */
@@ -31,13 +33,14 @@ declare module 'fastify' {
 
 /** The core as a Fastify plugin: the WebSocket at `ws-path`, and `app.respcast`. */
 export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (app, options) => {
-  const { core, keepAlive } = options
+  const { core, keepAlive, waiting } = options
   app.decorate('respcast', handleOf(core))
   await openWebSocketRoute(app, {
     core,
     keepAlive,
     listener: 'public',
     path: core.config.text('ws-path'),
+    waiting,
   })
 }
 
@@ -48,10 +51,11 @@ Object.defineProperty(respcastPlugin, Symbol.for('skip-override'), { value: true
 export async function createPublicApp(
   core: Core,
   keepAlive: KeepAlive,
+  waiting: WaitingSockets,
   tls: ServerTls | undefined,
 ): Promise<FastifyInstance> {
-  const app = createHttpServer(core, tls)
-  await app.register(respcastPlugin, { core, keepAlive })
+  const app = createHttpServer(core, waiting, tls)
+  await app.register(respcastPlugin, { core, keepAlive, waiting })
   await serveFolder(app, 'page', '/')
   await serveFolder(app, 'client', '/client/')
   return app

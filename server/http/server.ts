@@ -11,11 +11,17 @@ import fastify, {
 import { trustOf } from '../addresses.ts'
 import type { Core } from '../core.ts'
 import { guardPeers, type ServerTls } from '../transport/tls.ts'
+import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import { headerProblem, MAX_HEADERS } from './headers.ts'
 
 /** Limits on requests: slow or endless ones must not hold sockets and memory. */
 const HEADERS_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
+const HANDSHAKE_TIMEOUT_MS = 5_000
+/** Between two requests. */
+const KEEP_ALIVE_TIMEOUT_MS = 5_000
+/** Without a byte in either direction: a peer that does not read its answer. */
+const STALL_TIMEOUT_MS = 10_000
 const CHECKING_INTERVAL_MS = 1_000
 const MAX_HEADER_BYTES = 16_384
 const MAX_BODY_BYTES = 65_536
@@ -26,15 +32,22 @@ const CONTENT_SECURITY_POLICY = "default-src 'self'; frame-ancestors 'none'; bas
 /**
  * Makes an HTTP server with this project's limits and headers, and no routes.
  *
+ * @param waiting Its connections that are no WebSockets.
  * @param tls Undefined is plain HTTP.
  */
-export function createHttpServer(core: Core, tls: ServerTls | undefined): FastifyInstance {
+export function createHttpServer(
+  core: Core,
+  waiting: WaitingSockets,
+  tls: ServerTls | undefined,
+): FastifyInstance {
   const options = {
     // Requests are not logged: a line with a query string could hold a token.
     logger: false,
     trustProxy: trustOf(core.config.list('trusted-proxies')),
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: STALL_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: true,
     frameworkErrors: refuseAddress,
   }
@@ -45,9 +58,15 @@ export function createHttpServer(core: Core, tls: ServerTls | undefined): Fastif
     maxHeaderSize: MAX_HEADER_BYTES,
   }
   const app = (
-    tls ? fastify({ ...options, https: { ...http, ...tls } }) : fastify({ ...options, http })
+    tls
+      ? fastify({ ...options, https: { ...http, ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } })
+      : fastify({ ...options, http })
   ) as FastifyInstance
   if (tls) guardPeers(app.server, core.config, tls.auth)
+  watchConnections(app, waiting)
+  app.addHook('onRequest', (request, _reply, done) => {
+    core.admission.whenOpen(done, () => request.raw.socket.destroy())
+  })
   // The runtime drops what goes beyond, an Origin too, so one more has to be seen.
   app.server.maxHeadersCount = MAX_HEADERS + 1
   app.addHook('onRequest', (request, reply, done) => {
@@ -69,12 +88,29 @@ export function createHttpServer(core: Core, tls: ServerTls | undefined): Fastif
     done(null, payload)
   })
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not found' }))
-  app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+  app.setErrorHandler((error: { statusCode?: number; code?: string }, _request, reply) => {
+    if (error.code === 'EMFILE' || error.code === 'ENFILE') {
+      return reply.code(503).header('retry-after', '5').send({ error: 'no room, try again later' })
+    }
     const status = error.statusCode ?? 500
     if (status >= 500) core.log.error({ err: error }, 'HTTP request failed')
     return reply.code(status).send({ error: status >= 500 ? 'internal error' : 'bad request' })
   })
   return app
+}
+
+/** Counts the connections of a server, and closes those that have waited longest where there are too many. */
+function watchConnections(app: FastifyInstance, waiting: WaitingSockets): void {
+  const { server } = app
+  server.on('connection', (socket) => waiting.add(socket))
+  server.on('request', (request, response) => {
+    const { socket } = request
+    waiting.startRequest(socket)
+    response.once('close', () => waiting.endRequest(socket))
+  })
+  server.on('upgrade', (request: IncomingMessage) => waiting.startRequest(request.socket))
+  // The framework listens for errors until the server listens. One to accept a connection, for want of descriptors, ends nothing.
+  server.on('error', () => {})
 }
 
 /**

@@ -7,6 +7,7 @@ import { hostAndPort, LocalAddress } from '../addresses.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
+import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import { connectWebSocket } from '../transport/reception.ts'
 import {
   CompressingSink,
@@ -32,6 +33,8 @@ interface WebSocketRoute {
   readonly keepAlive: KeepAlive
   readonly listener: 'public' | 'admin'
   readonly path: string
+  /** The connections of the listener that are no WebSockets; an embedding application counts its own. */
+  readonly waiting?: WaitingSockets | undefined
 }
 
 interface OpenRoute extends WebSocketRoute {
@@ -192,7 +195,7 @@ function refusalOf(
   if (config.text('ws-token-cookie') !== '' && origin === undefined && hasCookie(request, core)) {
     return { status: 403, error: 'a cookie counts only with an Origin' }
   }
-  const rejection = admission.admit({ transport: 'websocket', ip })
+  const rejection = admission.admit({ transport: 'websocket', ip, listener })
   return rejection && rejectionRefusal(rejection)
 }
 
@@ -239,6 +242,7 @@ function accept(
   const { core, listener } = route
   const { socket } = request.raw
   const ip = peerAddress(request)
+  route.waiting?.release(socket)
   const Transport = core.config.boolean('ws-permessage-deflate') ? CompressingSink : WebSocketSink
   const sink = new Transport(webSocket, socket)
   const connection = connectWebSocket(

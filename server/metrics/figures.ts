@@ -180,13 +180,36 @@ const CLIENT_FIGURES: readonly Figure[] = [
       })),
     ),
   ),
-  gauge('respcast_max_clients', 'The directive maxclients.', ({ config }) =>
-    config.integer('maxclients'),
+  gauge(
+    'respcast_max_clients',
+    'The directive maxclients, as far as the limit of open files allows.',
+    ({ config }) => config.integer('maxclients'),
   ),
   ofClients(
     'respcast_clients_not_logged_in',
     'Connected clients that have not logged in.',
     'notLoggedIn',
+  ),
+  counted(
+    'respcast_unauthenticated_evictions_total',
+    'Clients that had not logged in and gave way to newcomers.',
+    'unauthenticatedEvicted',
+  ),
+  by(
+    ['listener'],
+    gauge(
+      'respcast_http_connections',
+      'Connections of the HTTP listeners that are no WebSockets.',
+      ({ counters }) => ofHttp(counters, 'open'),
+    ),
+  ),
+  by(
+    ['listener'],
+    counter(
+      'respcast_http_connections_evicted_total',
+      'Connections that were closed to make room for others: http-max-connections, admin-max-connections.',
+      ({ counters }) => ofHttp(counters, 'evicted'),
+    ),
   ),
   ofClients(
     'respcast_blocked_clients',
@@ -280,6 +303,13 @@ function errorReplies({ counters }: Services): Sample[] {
   const { errors, errorReplies: total } = counters
   if (errors.has(Counters.CODES_DISABLED)) return [{ labels: { code: 'other' }, value: total }]
   return [...errors].map(([code, value]) => ({ labels: { code }, value }))
+}
+
+function ofHttp({ http }: Counters, field: 'open' | 'evicted'): Sample[] {
+  return Object.entries(http).map(([listener, tally]) => ({
+    labels: { listener },
+    value: tally[field],
+  }))
 }
 
 function durableLogProblems({ tokens }: Services): Sample[] {

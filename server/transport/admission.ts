@@ -1,20 +1,48 @@
 import { isLoopback, networkOf } from '../addresses.ts'
-import type { Client, TransportName } from '../client/client.ts'
+import type { Client, ClientOrigin, TransportName } from '../client/client.ts'
+import { CLOSES } from '../client/close.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Services } from '../command/context.ts'
+import { ADMIN_PLACES } from '../config/open-files.ts'
 
 /** A connection before it is admitted. */
 interface Arrival {
   readonly transport: TransportName
   /** Empty for a Unix socket. */
   readonly ip: string
+  /** Of a WebSocket; the public one by default. */
+  readonly listener?: 'public' | 'admin'
 }
 
-/** Limits on connections that hold for all listeners together or for each address, and protected mode. */
+/** Something that waits until the server has opened all of its listeners. */
+interface EarlyArrival {
+  readonly go: () => void
+  readonly drop: () => void
+}
+
+/** Redis' answer to a client that has no place, or no longer one. */
+export const FULL = '-ERR max number of clients reached\r\n'
+
+/** Public WebSockets never take more of `maxclients` than this share. */
+const LARGEST_RESERVE = 1 / 4
+
+/** Of the administrators' listener, clients that have not logged in: half of its own places. */
+const ADMIN_UNAUTHENTICATED = ADMIN_PLACES / 2
+
+/**
+ * Limits on connections that hold for all listeners together or for each address, and protected mode.
+ *
+ * Public WebSockets are strangers: they may not take the last places of `maxclients` (`maxclients-reserve`), and the
+ * administrators' listener has some places of its own beyond it. A client that has not logged in gives way to a newcomer where
+ * there is no room, the oldest first. Refusing the newcomer would let a flood of sockets that never log in keep everybody out for
+ * as long as it lasts; an honest browser logs in within a round trip, long before it is the oldest.
+ */
 export class Admission {
   readonly #server: Pick<Services, 'clients' | 'config' | 'counters' | 'peerLog' | 'users'>
   readonly #byPlace = new Map<string, number>()
   readonly #places = new WeakMap<Client, string>()
+  /** Undefined once all listeners are open. */
+  #early: EarlyArrival[] | undefined = []
   #closing = false
 
   constructor(server: Pick<Services, 'clients' | 'config' | 'counters' | 'peerLog' | 'users'>) {
@@ -27,21 +55,47 @@ export class Admission {
     return this.#closing
   }
 
-  /** Rejects all connections from now on. */
+  /** All listeners are open: lets in who has waited for it. */
+  open(): void {
+    for (const { go } of this.#takeEarly()) go()
+  }
+
+  /** Rejects all connections from now on. If the server was never open, nobody has been answered. */
   close(): void {
     this.#closing = true
+    for (const { drop } of this.#takeEarly()) drop()
   }
 
   /**
-   * Decides about a connection, and counts it: as received, and as rejected if it is.
+   * Calls `go` once all listeners are open, so that no peer is answered by a server that then fails to start; or `drop` if it
+   * does.
+   */
+  whenOpen(go: () => void, drop: () => void): void {
+    if (this.#early) this.#early.push({ go, drop })
+    else go()
+  }
+
+  #takeEarly(): readonly EarlyArrival[] {
+    const early = this.#early ?? []
+    this.#early = undefined
+    return early
+  }
+
+  /**
+   * Decides about a connection, and counts it: as received, and as rejected if it is. One that is admitted may cost another its
+   * place.
    *
    * @returns The reason of a rejection.
    */
   admit(arrival: Arrival): Rejection | undefined {
     const { counters, peerLog } = this.#server
     counters.connectionsReceived++
-    const reason = this.#rejectionOf(arrival)
-    if (reason === undefined) return undefined
+    const listener = listenerOf(arrival)
+    const reason = this.#rejectionOf(arrival, listener)
+    if (reason === undefined) {
+      this.#makeRoom(listener, arrival.ip)
+      return undefined
+    }
     counters.countRejection(reason)
     const { ip, transport } = arrival
     peerLog.write('connectionRejected', () => ({ ip, transport, reason }))
@@ -56,10 +110,14 @@ export class Admission {
     this.#byPlace.set(place, (this.#byPlace.get(place) ?? 0) + 1)
   }
 
-  #rejectionOf({ transport, ip }: Arrival): Rejection | undefined {
+  #rejectionOf(
+    { transport, ip }: Arrival,
+    listener: ClientOrigin['listener'],
+  ): Rejection | undefined {
     const { clients, config, users } = this.#server
     if (this.#closing) return 'shutdown'
-    if (clients.size >= config.integer('maxclients')) return 'maxclients'
+    const isHopeless = !clients.anyLingers && this.#oldestWithoutLogin(listener) === undefined
+    if (isHopeless && this.#isFull(listener)) return 'maxclients'
     const isWebSocket = transport === 'websocket'
     const most = config.integer(
       isWebSocket ? 'ws-max-connections-per-ip' : 'tcp-max-connections-per-ip',
@@ -71,6 +129,60 @@ export class Admission {
     return config.boolean('protected-mode') && users.defaultIsOpen ? 'protected-mode' : undefined
   }
 
+  /** Reports whether a newcomer has to take another's place. */
+  #isFull(listener: ClientOrigin['listener']): boolean {
+    const { clients, config } = this.#server
+    const most = config.integer('maxclients')
+    const taken = clients.sockets
+    if (listener === 'admin') return taken >= most + ADMIN_PLACES
+    if (listener === 'resp') return taken >= most
+    const reserve = Math.min(config.integer('maxclients-reserve'), most * LARGEST_RESERVE)
+    return taken >= most - Math.floor(reserve)
+  }
+
+  /** The client that gives way to a newcomer of a listener: a public WebSocket to anyone, an administrator's to another. */
+  #oldestWithoutLogin(listener: ClientOrigin['listener']): Client | undefined {
+    const { unauthenticated } = this.#server.clients
+    const stranger = first(unauthenticated.of('public'))
+    return stranger ?? (listener === 'admin' ? first(unauthenticated.of('admin')) : undefined)
+  }
+
+  #makeRoom(listener: ClientOrigin['listener'], ip: string): void {
+    const { clients, config, users } = this.#server
+    const { unauthenticated } = clients
+    if (listener === 'public') {
+      this.#keepBelow(config.integer('ws-max-unauthenticated-per-ip'), unauthenticated.from(ip))
+      this.#keepBelow(config.integer('ws-max-unauthenticated'), unauthenticated.of('public'))
+    } else if (listener === 'admin') {
+      this.#keepBelow(ADMIN_UNAUTHENTICATED, unauthenticated.of('admin'))
+    } else if (!users.defaultIsOpen) {
+      this.#keepBelow(config.integer('tcp-max-unauthenticated'), unauthenticated.of('resp'))
+    }
+    if (!this.#isFull(listener) || clients.hurryOldest()) return
+    const oldest = this.#oldestWithoutLogin(listener)
+    if (oldest) this.#evict(oldest)
+  }
+
+  /** @param most 0 is no limit. */
+  #keepBelow(most: number, waiting: ReadonlySet<Client>): void {
+    if (most === 0) return
+    // A limit that was lowered takes away several.
+    for (const client of waiting) {
+      if (waiting.size < most) return
+      this.#evict(client)
+    }
+  }
+
+  /** Closes a client, and its socket at once: its peer need not do anything for its place to be free. */
+  #evict(client: Client): void {
+    const { output, isWebSocket } = client
+    this.#server.counters.unauthenticatedEvicted++
+    if (!isWebSocket && !output.isBlocked) output.sink.write([Buffer.from(FULL, 'latin1')])
+    client.close(CLOSES.crowdedOut)
+    if (isWebSocket) output.sink.end(CLOSES.crowdedOut.close)
+    this.#server.clients.hurry(client)
+  }
+
   #left(client: Client): void {
     const place = this.#places.get(client)
     if (place === undefined) return
@@ -78,6 +190,15 @@ export class Admission {
     if (left === 0) this.#byPlace.delete(place)
     else this.#byPlace.set(place, left)
   }
+}
+
+function listenerOf({ transport, listener = 'public' }: Arrival): ClientOrigin['listener'] {
+  return transport === 'websocket' ? listener : 'resp'
+}
+
+function first(clients: ReadonlySet<Client>): Client | undefined {
+  for (const client of clients) return client
+  return undefined
 }
 
 /** WebSockets count apart from TCP and TLS, which count together. */

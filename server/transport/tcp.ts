@@ -5,10 +5,12 @@ import { hostAndPort, LocalAddress, type SocketAddresses } from '../addresses.ts
 import type { TransportName } from '../client/client.ts'
 import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
-import type { Admission } from './admission.ts'
+import { mostHandshakes } from '../config/open-files.ts'
+import { FULL, type Admission } from './admission.ts'
 import { readAsStream, SharedReadBuffer, SocketSink } from './raw-socket.ts'
 import { connectTcp, type ReceptionHost } from './reception.ts'
 import { changeTls, isPeerAllowed, type ServerTls } from './tls.ts'
+import { WaitingSockets } from './waiting-sockets.ts'
 
 /** The parts of the core that RESP listeners work with. */
 interface TcpHost extends ReceptionHost {
@@ -50,13 +52,17 @@ export interface Listener {
   setTls(options: ServerTls): void
 }
 
-const FULL = '-ERR max number of clients reached\r\n'
-
 const PROTECTED_MODE =
   '-DENIED Respcast is running in protected mode because protected mode is enabled and no password is set for the ' +
   'default user. In this mode connections are only accepted from the loopback interface. If you want to connect from ' +
   'external computers, set a password for the default user (requirepass), or turn it off and define other users, or ' +
   'disable protected mode with CONFIG SET protected-mode no from this machine.\r\n'
+
+/** Refused connections of a listener that may take their time to read why; others are told and cut. */
+const MOST_REFUSALS = 16
+
+/** Time for a TLS handshake, in ms. */
+const HANDSHAKE_TIMEOUT_MS = 5_000
 
 /** Size of the runtime's reads; backpressure is this server's own. */
 const HIGH_WATER_MARK_BYTES = 65_536
@@ -74,15 +80,28 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
   }
   const reads = new SharedReadBuffer()
   const local = new LocalAddress()
-  const accept = (socket: Socket): void => acceptSocket(socket, endpoint, host, reads, local)
+  const refusals = new Refusals()
+  const handshakes = new WaitingSockets(() => mostHandshakes(host.config.integer('maxclients')))
+  const accept = (socket: Socket): void => {
+    socket.on('error', destroyOnError)
+    host.admission.whenOpen(
+      () => acceptSocket(socket, endpoint, host, reads, local, refusals),
+      () => socket.destroy(),
+    )
+  }
   const acceptSecure = (socket: TLSSocket): void => {
+    handshakes.release(socket)
     if (isPeerAllowed(socket, host.config.choice('tls-auth-clients'))) accept(socket)
     else socket.destroy()
   }
   const server =
     endpoint.kind === 'tls'
-      ? createTlsServer({ ...options, ...endpoint.tls, handshakeTimeout: 5_000 }, acceptSecure)
+      ? createTlsServer(
+          { ...options, ...endpoint.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
+          acceptSecure,
+        )
       : createServer({ ...options, pauseOnConnect: true }, accept)
+  if (endpoint.kind === 'tls') server.on('connection', (socket: Socket) => handshakes.add(socket))
   // A failed handshake is the peer's affair; the socket is gone already.
   server.on('tlsClientError', (error: Error, { remoteAddress: ip }: Socket) => {
     host.peerLog.write('handshakeFailed', () => ({ ip, reason: error.message }))
@@ -129,12 +148,12 @@ function acceptSocket(
   host: TcpHost,
   reads: SharedReadBuffer,
   local: LocalAddress,
+  refusals: Refusals,
 ): void {
-  accepted.on('error', destroyOnError)
   const peer = peerOf(accepted, endpoint, local)
   const rejection = host.admission.admit(peer)
   if (rejection) {
-    refuse(accepted, rejection === 'protected-mode' ? PROTECTED_MODE : FULL)
+    refusals.refuse(accepted, rejection === 'protected-mode' ? PROTECTED_MODE : FULL)
     return
   }
   const keepAliveSeconds = host.config.seconds('tcp-keepalive')
@@ -152,10 +171,23 @@ function destroyOnError(this: Socket): void {
   this.destroy()
 }
 
-/** Sends the reason and ends the connection. */
-function refuse(socket: Socket, line: string): void {
-  socket.resume()
-  socket.end(Buffer.from(line, 'latin1'), () => socket.destroy())
+/** Tells peers why they are refused, and ends their connections. */
+class Refusals {
+  #open = 0
+
+  /** Sends the line and ends the connection; at once where many are being refused: each takes a descriptor. */
+  refuse(socket: Socket, line: string): void {
+    const bytes = Buffer.from(line, 'latin1')
+    if (this.#open >= MOST_REFUSALS) {
+      socket.write(bytes)
+      socket.destroy()
+      return
+    }
+    this.#open++
+    socket.once('close', () => this.#open--)
+    socket.resume()
+    socket.end(bytes, () => socket.destroy())
+  }
 }
 
 /** The peer of an accepted socket. */

@@ -3,6 +3,7 @@ import { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { createPublicApp } from '../../server/http/public.ts'
 import { KeepAlive } from '../../server/transport/keep-alive.ts'
+import { WaitingSockets } from '../../server/transport/waiting-sockets.ts'
 import { TestCore } from '../support/test-core.ts'
 import type { Dice } from './dice.ts'
 import type { FuzzTarget } from './targets.ts'
@@ -225,7 +226,9 @@ export const upgrade: FuzzTarget = {
   open: async () => {
     const core = new TestCore({ 'ws-allowed-origins': ORIGIN, 'auth-failure-delay': '0' })
     const keepAlive = new KeepAlive(core.clock, core.config, () => 0.5)
-    const app = await createPublicApp(core, keepAlive, undefined)
+    const waiting = new WaitingSockets(() => 10)
+    const app = await createPublicApp(core, keepAlive, waiting, undefined)
+    core.admission.open()
     await app.ready()
     return async (dice) => {
       const request = upgradeOf(dice)

@@ -34,12 +34,23 @@ export interface Run {
 export function respcast(
   open: Pick<Opener, 'onEnd'>,
   args: readonly string[],
-  options: { cwd?: string; env?: object; input?: string } = {},
+  options: {
+    cwd?: string
+    env?: object
+    input?: string
+    /** The limit of open files. */
+    openFiles?: number
+  } = {},
 ): Run {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd: options.cwd ?? folderWith(),
-    env: { PATH: process.env['PATH'], ...options.env },
-  })
+  const limit = options.openFiles === undefined ? '' : `ulimit -n ${options.openFiles} && `
+  const child = spawn(
+    '/bin/sh',
+    ['-c', `${limit}exec "$@"`, 'sh', process.execPath, MAIN, ...args],
+    {
+      cwd: options.cwd ?? folderWith(),
+      env: { PATH: process.env['PATH'], ...options.env },
+    },
+  )
   child.stdin.end(options.input ?? '')
   let [output, errors] = ['', '']
   let wake = (): void => {}

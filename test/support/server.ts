@@ -59,6 +59,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestGate
   for (const name of ['port', 'http-port', 'admin-port']) {
     if (!argv.includes(`--${name}`)) argv.push(`--${name}`, '0')
   }
+  for (const name of ['http-bind', 'admin-bind']) {
+    if (!argv.includes(`--${name}`)) argv.push(`--${name}`, '127.0.0.1')
+  }
   const config = new Config(loadConfig({ argv, env, cwd: dir }))
   const clock = options.clock ?? systemClock
   const log = options.logFile === undefined ? silentLog() : openLog('debug', options.logFile)

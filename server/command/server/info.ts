@@ -8,13 +8,19 @@ import type { InfoFields } from './process-facts.ts'
 
 /** INFO clients. */
 function clientsSection(server: Services): InfoFields {
-  const { clients, load, pause, registry } = server
+  const { clients, counters, load, pause, registry } = server
   let tracking = 0
-  for (const client of clients.all()) if (client.tracking) tracking++
+  let notLoggedIn = 0
+  for (const client of clients.all()) {
+    if (client.tracking) tracking++
+    if (!client.authenticated) notLoggedIn++
+  }
   return [
     ['connected_clients', clients.size],
     ['cluster_connections', 0],
     ['maxclients', server.config.integer('maxclients')],
+    ['http_connections', counters.http.public.open + counters.http.admin.open],
+    ['unauthenticated_clients', notLoggedIn],
     ['client_recent_max_input_buffer', load.recentMaxInput],
     ['client_recent_max_output_buffer', load.recentMaxOutput],
     ['blocked_clients', pause.waiting],

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { totalmem, type as osType, release } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config/store.ts'
 import { REDIS_VERSION, RESPCAST_VERSION } from '../../version.ts'
@@ -102,17 +103,32 @@ function listeners(config: Config): string[] {
   return found
 }
 
-/** Makes a function that measures the memory and keeps the peak of all calls: INFO and the sampler call it. */
-function memoryMeter(): () => MemoryFacts {
+/**
+ * Makes a function that measures the memory and keeps the peak of all calls: INFO and the sampler call it.
+ *
+ * @param readRss Resident set in bytes. It throws while the process has no descriptor left (it reads /proc on Linux); the last figure
+ *   holds then.
+ */
+export function memoryMeter(
+  readRss: () => number = () => process.memoryUsage.rss(),
+): () => MemoryFacts {
   let peak = 0
-  const usedNow = (): { used: number; rss: number } => {
-    const { heapUsed, external, rss } = process.memoryUsage()
-    const used = heapUsed + external
+  let rss = 0
+  const usedNow = (): number => {
+    const { used_heap_size: heap, external_memory: external } = getHeapStatistics()
+    const used = heap + external
     peak = Math.max(peak, used)
-    return { used, rss }
+    return used
   }
-  const startup = usedNow().used
-  return () => ({ ...usedNow(), peak, startup, system: totalmem() })
+  const startup = usedNow()
+  return () => {
+    try {
+      rss = readRss()
+    } catch {
+      // Out of descriptors.
+    }
+    return { used: usedNow(), rss, peak, startup, system: totalmem() }
+  }
 }
 
 /** CPU time, nearly all of which is spent in the one thread that runs commands. */

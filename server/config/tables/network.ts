@@ -45,9 +45,18 @@ export const LISTENERS = {
     0,
     'Idle time after which a RESP client without subscriptions is closed; 0 is never.',
   ),
-  maxclients: integer(10_000, [1, UINT_MAX], 'Connections over all listeners.', {
-    unit: 'connections',
-  }),
+  maxclients: integer(
+    10_000,
+    [1, UINT_MAX],
+    'Clients over all listeners; lowered at start to what the limit of open files allows.',
+    { unit: 'connections' },
+  ),
+  'maxclients-reserve': integer(
+    100,
+    [0, INT_MAX],
+    'Places of `maxclients` that public WebSockets may not take, at most a quarter of them: they are for RESP.',
+    { unit: 'connections' },
+  ),
 }
 
 /** TLS for `tls-port` and, with `http-tls`, the HTTP listeners. */
@@ -138,6 +147,11 @@ export const LIMITS = {
     [0, 60_000],
     'Longest wait for the answer to a failed login, after ten of one address (IPv6: of a /64) without a pause of a minute; 0 is no wait.',
     { unit: 'ms' },
+  ),
+  'tcp-max-unauthenticated': integer(
+    0,
+    [0, INT_MAX],
+    'TCP clients that have to log in and have not; the oldest gives way to a newcomer; 0 is no limit.',
   ),
   'tcp-auth-timeout': seconds(0, 'Time a TCP client has to log in, where it must; 0 is no limit.'),
 }

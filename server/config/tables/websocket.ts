@@ -15,7 +15,7 @@ import { checkNetworks } from '../checks.ts'
 /** The public HTTP listener (WebSocket and the page) and the administrators' one. */
 export const HTTP = {
   'http-port': integer(8080, PORT, 'Port of the public HTTP listener; 0 turns it off.', AT_START),
-  'http-bind': list('127.0.0.1', 'Addresses of the public HTTP listener.', AT_START),
+  'http-bind': list('127.0.0.1 -::1', 'Addresses of the public HTTP listener.', AT_START),
   'http-tls': boolean(
     'no',
     'Serve both HTTP listeners over TLS, with the certificate of `tls-cert-file`.',
@@ -27,10 +27,22 @@ export const HTTP = {
     'Port of the console, `/metrics`, `/livez` and `/readyz`; 0 is off.',
     AT_START,
   ),
-  'admin-bind': list('127.0.0.1', "Addresses of the administrators' listener.", AT_START),
+  'admin-bind': list('127.0.0.1 -::1', "Addresses of the administrators' listener.", AT_START),
   'admin-hosts': list(
     '',
     "Host values the administrators' listener answers, beside localhost and its addresses.",
+  ),
+  'http-max-connections': integer(
+    1_024,
+    [1, INT_MAX],
+    'Connections of the public HTTP listener that are no WebSockets; the one that waited longest gives way to a newcomer.',
+    AT_START,
+  ),
+  'admin-max-connections': integer(
+    64,
+    [1, INT_MAX],
+    "The same for the administrators' listener.",
+    AT_START,
   ),
   'trusted-proxies': list(
     '',
@@ -100,6 +112,16 @@ export const WEBSOCKET = {
     0,
     [0, INT_MAX],
     'WebSockets per address (IPv6: per /64); 0 is no limit.',
+  ),
+  'ws-max-unauthenticated': integer(
+    1_000,
+    [0, INT_MAX],
+    'WebSockets of the public listener that have not logged in; the oldest gives way to a newcomer; 0 is no limit.',
+  ),
+  'ws-max-unauthenticated-per-ip': integer(
+    250,
+    [0, INT_MAX],
+    'The same per address (IPv6: per /64); 0 is no limit.',
   ),
   'ws-max-connections-per-user': integer(
     0,

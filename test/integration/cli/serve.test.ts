@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect as connectSocket, createServer, type AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { healthcheck } from '../../../server/cli/healthcheck.ts'
@@ -11,6 +12,7 @@ import { freePort } from '../../support/redis-servers.ts'
 import { connectRaw, connectWebSocket, type RawClient, push } from '../../support/resp-client.ts'
 import { opener } from '../../support/opened.ts'
 import { folderWith } from '../../support/folder.ts'
+import { startServer } from '../../support/server.ts'
 
 const open = opener()
 
@@ -153,6 +155,36 @@ describe('a process that cannot serve', () => {
       expect(errors).toContain(`--${directive} <port>`)
     },
   )
+
+  test('has answered nobody, not over RESP whose port was free either', async () => {
+    const holder = createServer().listen(0, '127.0.0.1')
+    await once(holder, 'listening')
+    open.onEnd(() => new Promise<void>((resolve) => void holder.close(() => resolve())))
+    const port = await freePort()
+    const { port: taken } = holder.address() as AddressInfo
+    const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--http-port', '0']
+    const { ended } = respcast(open, [...args, '--admin-port', `${taken}`])
+    const seen = { isOver: false, connected: 0, heard: '' }
+    void ended.then(() => (seen.isOver = true))
+    while (!seen.isOver) {
+      const socket = connectSocket(port, '127.0.0.1')
+      socket.on('data', (chunk: Buffer) => (seen.heard += chunk.toString()))
+      socket.on('connect', () => seen.connected++).on('error', () => {})
+      socket.end('PING\r\n')
+      await new Promise((resolve) => socket.once('close', resolve))
+    }
+    expect((await ended).code).toBe(1)
+    expect(seen.heard).toBe('')
+    expect(seen.connected).toBeGreaterThan(0)
+  })
+
+  test('serves on both loopback addresses by default', async () => {
+    const server = await startServer({ directives: { 'http-bind': '127.0.0.1 -::1' } })
+    open.onEnd(() => server.stop())
+    expect((await fetch(`${server.url}/nowhere`)).status).toBe(404)
+    if (!networkInterfaces()['lo']?.some(({ address }) => address === '::1')) return
+    expect((await fetch(`http://[::1]:${server.httpPort}/nowhere`)).status).toBe(404)
+  })
 
   test.each([{ flag: [] }, { flag: ['--check'] }])(
     'writes one line to standard error and exits with 1: respcast $flag',

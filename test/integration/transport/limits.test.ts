@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeCommand, push, type RawClient } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
 import { eventually, NO_AUTH, opener } from '../../support/opened.ts'
+import { closeCode } from '../../support/raw-upgrade.ts'
 
 const open = opener()
 
@@ -170,7 +171,7 @@ describe('connections in all', () => {
   test('maxclients holds for both listeners together, and is free again when somebody leaves', async () => {
     const [server, first] = await open.withTcp({ directives: { maxclients: '2' } })
     await first.assertPong()
-    const second = await open.webSocket(server)
+    const second = await open.session(server, '42', {})
     const third = await open.tcp(server)
     await third.takeExactly('-ERR max number of clients reached\r\n')
     await third.closed
@@ -182,6 +183,67 @@ describe('connections in all', () => {
     const next = await open.webSocket(server)
     await next.assertReply(['PING'], NO_AUTH)
     await first.assertPong()
+  })
+
+  test('260 WebSockets that do not log in keep nobody out: not RESP, not administrators, not browsers', async () => {
+    const server = await open.server({ directives: { maxclients: '200' } })
+    const strangers = await Promise.all(
+      Array.from({ length: 260 }, () => open.upgrade(server.httpPort)),
+    )
+    expect(strangers.map(({ status }) => status)).toEqual(Array(260).fill(101))
+    expect(server.core.clients.size).toBe(150)
+    await (await open.tcp(server)).assertPong()
+    await (await open.adminSocket(server)).assertReply(['PING'], NO_AUTH)
+    const browser = await open.session(server, '42', { channels: ['a'] })
+    await Promise.all(Array.from({ length: 200 }, () => open.upgrade(server.httpPort)))
+    await browser.subscribe('a')
+    const evicted = await strangers[0]?.ended
+    expect(closeCode(evicted ?? Buffer.alloc(0))).toBe(4429)
+  })
+
+  test('a TCP client that gives way to another is told why', async () => {
+    const directives = { requirepass: 'secret', 'tcp-max-unauthenticated': '1' }
+    const server = await open.server({ directives })
+    const first = await open.tcp(server)
+    await first.assertReply(['PING'], NO_AUTH)
+    const second = await open.tcp(server)
+    await first.takeExactly('-ERR max number of clients reached\r\n')
+    await first.closed
+    await second.assertReply(['AUTH', 'secret'], '+OK\r\n')
+  })
+
+  test('more refused TCP clients than may take their time are told as well', async () => {
+    const [server] = await open.withTcp({ directives: { maxclients: '1' } })
+    const refused = await Promise.all(Array.from({ length: 50 }, () => open.tcp(server)))
+    for (const client of refused) {
+      await client.takeExactly('-ERR max number of clients reached\r\n')
+      await client.closed
+    }
+  })
+})
+
+describe('connections over HTTP', () => {
+  test('beyond http-max-connections the one that has waited longest is closed', async () => {
+    const server = await open.server({ directives: { 'http-max-connections': '2' } })
+    const idle = () => {
+      const socket = connect(server.httpPort, '127.0.0.1')
+      open.onEnd(() => void socket.destroy())
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+      socket.on('error', () => {}).resume()
+      return { closed }
+    }
+    const { http } = server.core.counters
+    const first = idle()
+    await eventually('the first is counted', () => http.public.open === 1)
+    idle()
+    idle()
+    await first.closed
+    expect((await fetch(`${server.url}/nowhere`)).status).toBe(404)
+    expect(http.public.open).toBe(2)
+    const upgrade = await open.upgrade(server.httpPort)
+    expect(upgrade.status).toBe(101)
+    expect(http.public.open).toBe(1)
+    expect(http.public.evicted).toBeGreaterThanOrEqual(3)
   })
 })
 

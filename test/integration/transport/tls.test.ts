@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect as connectPlain } from 'node:net'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
@@ -11,7 +13,7 @@ import { Gateway } from '../../../server/gateway.ts'
 import { silentLog } from '../../../server/log.ts'
 import { makeCertificates, type Certificates, type KeyPair } from '../../support/certificates.ts'
 import { folderWith } from '../../support/folder.ts'
-import { opener } from '../../support/opened.ts'
+import { eventually, opener } from '../../support/opened.ts'
 import { runHere } from '../../support/process.ts'
 import { freePort } from '../../support/redis-servers.ts'
 import { argvOf, type Directives } from '../../support/settings.ts'
@@ -312,5 +314,43 @@ test('healthcheck asks over TLS, with a certificate where the listener wants one
   expect(await ask('--tls-client-cert-file', cert, '--tls-client-key-file', key)).toMatchObject({
     code: 0,
     output: '{"status":"ready","problems":[]}\n',
+  })
+})
+
+describe('A connection of an HTTP listener', () => {
+  test('is counted once from its handshake on, and no longer when it is closed', async () => {
+    const { core, ports } = await serve()
+    const { http } = core.counters
+    const socket = connect({ port: ports.public, host: '127.0.0.1', rejectUnauthorized: false })
+    socket.on('error', () => {})
+    open.onEnd(() => void socket.destroy())
+    await once(socket, 'secureConnect')
+    await eventually('one is counted', () => http.public.open === 1)
+    socket.destroy()
+    await eventually('none is counted', () => http.public.open === 0)
+    expect(http.public.evicted).toBe(0)
+  })
+
+  test('that never shakes hands gives way to one that does', async () => {
+    const { core, ports } = await serve({ 'http-max-connections': '1' })
+    const silent = connectPlain(ports.public, '127.0.0.1')
+    silent.on('error', () => {})
+    open.onEnd(() => void silent.destroy())
+    const closed = new Promise((resolve) => silent.once('close', resolve))
+    await eventually('it is counted', () => core.counters.http.public.open === 1)
+    expect(await get(ports.public, '/nowhere')).toBe(404)
+    await closed
+  })
+
+  test('of RESP that never shakes hands gives way as well', async () => {
+    const { core, tlsPort } = await serve({ maxclients: '16' })
+    const silent = connectPlain(tlsPort, '127.0.0.1')
+    silent.on('error', () => {})
+    open.onEnd(() => void silent.destroy())
+    const closed = new Promise((resolve) => silent.once('close', resolve))
+    await once(silent, 'connect')
+    expect(await ping(tlsPort)).toBe('+PONG\r\n')
+    await closed
+    expect(core.counters.connectionsReceived).toBe(1)
   })
 })

@@ -28,7 +28,7 @@ test('the development profile is a configuration for this machine, with another 
   const config = new Config(loadConfig({ argv: profile.argv, env: {}, cwd }))
   expect(config.path('dir')).toBe(join(cwd, '.respcast'))
   expect(config.text('jwt-issuer')).toBe(DEV_ISSUER.iss)
-  expect(config.list('http-bind')).toEqual(['127.0.0.1'])
+  expect(config.list('http-bind')).toEqual(['127.0.0.1', '-::1'])
   expect(config.lines('user').map(([name]) => name)).toEqual(['admin', 'role:demo'])
   expect(config.lines('user')[0]).toContain(`>${profile.adminPassword}`)
   expect(prepareDevProfile(cwd).adminPassword).not.toBe(profile.adminPassword)
