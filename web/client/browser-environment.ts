@@ -1,5 +1,6 @@
 import { utf8Bytes } from '../../shared/bytes.ts'
 import type { Environment, OpenSocket } from './environment.ts'
+import { SetupError } from './errors.ts'
 import type { WebSocketConstructor } from './options.ts'
 
 /** Globals of pages, which workers and Node.js may lack. */
@@ -26,6 +27,7 @@ export function environmentOf(WebSocketClass?: WebSocketConstructor): Environmen
     },
     random: () => Math.random(),
     openSocket: opener(WebSocketClass),
+    checkAddress: (url) => checkAddress(url, WebSocketClass),
     shareTabs: async (url, token) => {
       try {
         const { shareTabs } = await import('./tabs.ts')
@@ -51,10 +53,27 @@ export function environmentOf(WebSocketClass?: WebSocketConstructor): Environmen
   }
 }
 
+const NO_WEB_SOCKET =
+  'There is no global WebSocket: give one as an option, such as that of the package ws'
+
+/** @throws {SetupError} */
+function checkAddress(url: string, WebSocketClass: WebSocketConstructor | undefined): void {
+  if (!WebSocketClass && !surroundings.WebSocket) throw new SetupError('ERR_SETUP', NO_WEB_SOCKET)
+  const base = surroundings.document?.baseURI
+  let protocol: string
+  try {
+    protocol = new URL(url, base).protocol
+  } catch {
+    protocol = ''
+  }
+  if (!/^(ws|http)s?:$|^ws\+unix:$/.test(protocol))
+    throw new SetupError('ERR_SETUP', `Not the address of a WebSocket: ${url} (wss://host/ws)`)
+}
+
 function opener(WebSocketClass: WebSocketConstructor | undefined): OpenSocket {
   return (url, protocols, listener) => {
     const Class = WebSocketClass ?? surroundings.WebSocket
-    if (!Class) throw new TypeError('There is no global WebSocket: give one as an option')
+    if (!Class) throw new SetupError('ERR_SETUP', NO_WEB_SOCKET)
     const socket = new Class(url, [...protocols])
     socket.binaryType = 'arraybuffer'
     socket.addEventListener('open', () => listener.opened())

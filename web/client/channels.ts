@@ -1,3 +1,5 @@
+import type { Binary, Bytes } from './types.ts'
+
 /**
  * Types of the channels of an application: name → type of the data. A `*` in a name stands for any text, as in a pattern.
  *
@@ -32,6 +34,4 @@ export type PatternDataIn<Channels, Pattern extends string> = Pattern extends ke
   : Channels[keyof Channels & string]
 
 /** Type of the data that may be published to a channel of `Data`. Bytes are always sent unchanged. */
-export type Publishable<Data> = [Data] extends [Uint8Array]
-  ? string | Uint8Array
-  : Data | Uint8Array
+export type Publishable<Data> = [Data] extends [Uint8Array] ? Bytes : Data | Binary

@@ -1,13 +1,22 @@
-import type { CommandArgument } from '../../shared/resp/command.ts'
 import { isTagged } from '../../shared/resp/types.ts'
 import type { RespValue } from '../../shared/resp/types.ts'
+import { argumentOf, payloadOf } from './arguments.ts'
 import type { DataIn, NameIn, PatternDataIn, Publishable } from './channels.ts'
 import { codecOf } from './codec.ts'
 import type { AnyCodec, CodecName, DataOf } from './codec.ts'
+import { inTime, isCallOptions } from './call-options.ts'
+import type { CallOptions } from './call-options.ts'
 import { Connection } from './connection.ts'
 import { Emitter } from './emitter.ts'
 import type { Environment } from './environment.ts'
-import { ClosedError, ConnectionError, DeniedError, ReplyError, RespcastError } from './errors.ts'
+import {
+  ClosedError,
+  ConnectionError,
+  DeniedError,
+  ReplyError,
+  RespcastError,
+  SetupError,
+} from './errors.ts'
 import type { Link } from './link.ts'
 import type { Settings } from './options.ts'
 import { Pulse } from './pulse.ts'
@@ -61,8 +70,6 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   readonly #subscriptions: Subscriptions
   readonly #abort = (): void => this.close()
   #identity: Identity | undefined
-  /** Start of the gap in which messages may have been missed, in milliseconds of the monotonic clock. */
-  #gapSinceMs: number | undefined
 
   /** Use `connect`. */
   constructor(url: string, settings: Settings, environment: Environment) {
@@ -70,12 +77,13 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     this.#environment = environment
     this.#settings = settings
     this.#subscriptions = new Subscriptions(settings.codec, () => this.#nowMs(), {
+      gap: (gap) => this.#emit('gap', gap),
       denied: (denial) => this.#emit('denied', denial),
       failed,
     })
     this.#connection = new Connection(url, settings, environment, {
       state: (state) => this.#enter(state),
-      online: (link) => void this.#online(link),
+      online: () => this.#online(),
       offline: (link, complete) => this.#offline(link, complete),
       pushed: (kind, items) =>
         routePush(kind, items, this.#subscriptions, (...notice) => this.#noticed(...notice)),
@@ -156,33 +164,43 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
    * Publishes to a channel with the codec of the client. Bytes are sent unchanged.
    *
    * @returns Number of receivers. Redis `PUBLISH`.
+   * @throws {TypeError} For data that the codec cannot encode.
    * @throws {RespcastError} `ConnectionError`, `ReplyError` (`NOPERM`)
    */
   publish<Name extends NameIn<Channels>>(
     channel: Name | Uint8Array,
     data: Publishable<DataIn<Channels, Name>>,
+    options?: CallOptions,
   ): Promise<number> {
-    return this.#publish('PUBLISH', channel, data)
+    return this.#publish('PUBLISH', channel, data, options)
   }
 
   /** Publishes to a shard channel, otherwise as {@link RespcastClient.publish}. Redis `SPUBLISH`. */
   spublish<Name extends NameIn<Channels>>(
     channel: Name | Uint8Array,
     data: Publishable<DataIn<Channels, Name>>,
+    options?: CallOptions,
   ): Promise<number> {
-    return this.#publish('SPUBLISH', channel, data)
+    return this.#publish('SPUBLISH', channel, data, options)
   }
 
   /**
-   * Sends any other command.
+   * Sends any other command. Options may follow its arguments.
    *
    * @returns The reply, as shared/resp/types.ts describes it.
+   * @throws {TypeError} For arguments that are neither strings nor bytes.
    * @throws {RespcastError} As `publish`, and `ERR_COMMAND` for commands that would change the state of the connection.
    */
-  async call(command: string, ...args: readonly CommandArgument[]): Promise<RespValue> {
+  async call(
+    command: string,
+    ...args: readonly Bytes[] | readonly [...Bytes[], CallOptions]
+  ): Promise<RespValue> {
+    const last = args.at(-1)
+    const options = isCallOptions(last) ? last : undefined
+    const values = options ? args.slice(0, -1) : args
     if (RESERVED.test(command))
       throw new RespcastError('ERR_COMMAND', `${command} cannot be sent by call()`)
-    return this.#send([command, ...args])
+    return this.#send([command, ...(values as readonly Bytes[])], options)
   }
 
   /**
@@ -240,47 +258,59 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     const subscription = this.#subscriptions.add(kind, name, call, options ?? {})
     const { state } = this
     if (state.status === 'closed') this.#rejectAll()
-    else if (state.status === 'denied') this.#rejectUnready(state.cause)
+    else if (state.status === 'denied') this.#subscriptions.reject('unready', denialOf(state.cause))
     return subscription
   }
 
-  async #publish(command: string, channel: Bytes, data: unknown): Promise<number> {
-    const payload = data instanceof Uint8Array ? data : codecOf(this.#settings.codec).encode(data)
-    return Number(await this.#send([command, channel, payload]))
+  async #publish(
+    command: string,
+    channel: Bytes,
+    data: unknown,
+    options?: CallOptions,
+  ): Promise<number> {
+    const name = argumentOf(channel, 'A channel')
+    const payload = payloadOf(data, codecOf(this.#settings.codec))
+    return Number(await this.#send([command, name, payload], options))
   }
 
-  async #send(args: readonly CommandArgument[]): Promise<RespValue> {
+  async #send(
+    args: readonly Bytes[],
+    { signal, timeoutMs = this.#settings.replyTimeoutMs }: CallOptions = {},
+  ): Promise<RespValue> {
+    signal?.throwIfAborted()
     const link = this.#connection.online
     if (!link) throw new ConnectionError('ERR_NOT_ONLINE', `The client is ${this.state.status}`)
-    return link.call(args)
+    const reply = link.call(args.map((arg) => argumentOf(arg, 'An argument of a command')))
+    return signal === undefined && timeoutMs === Infinity
+      ? reply
+      : inTime(reply, this.#environment, signal, timeoutMs)
   }
 
   #enter(state: ConnectionState): void {
     const { login } = this.#settings
     if (login && state.status === 'online')
       this.#identity = { user: login.user, expiresAtMs: Infinity }
-    if (state.status === 'denied') this.#rejectUnready(state.cause)
     if (state.status === 'denied' || state.status === 'closed') this.#pulse.stop()
     else this.#pulse.start()
     this.#emit('state', state)
+    if (state.status === 'denied') this.#denied(state.cause)
   }
 
-  #rejectUnready({ prefix }: Cause): void {
-    const error = new DeniedError('ERR_DENIED', 'The server does not accept this client', prefix)
+  /** The client has stopped: says why, to those who listen for errors or, if nobody listens, to the console. */
+  #denied(cause: Cause): void {
+    const error = denialOf(cause)
     this.#subscriptions.reject('unready', error)
+    if (this.#events.has('error')) this.#emit('error', error)
+    else if (!this.#events.has('state')) console.error(error)
   }
 
   #rejectAll(): void {
     this.#subscriptions.reject('all', new ClosedError('ERR_CLOSED', 'The client was closed'))
   }
 
-  async #online(link: Link): Promise<void> {
+  #online(): void {
     if (this.#settings.login && this.#identity) this.#emit('accepted', this.#identity)
-    await this.#resubscribe()
-    if (this.#connection.online !== link || this.#gapSinceMs === undefined) return
-    const spanMs = Math.round(this.#nowMs() - this.#gapSinceMs)
-    this.#gapSinceMs = undefined
-    if (this.#subscriptions.size > 0) this.#emit('gap', { spanMs })
+    void this.#resubscribe()
   }
 
   async #resubscribe(): Promise<void> {
@@ -291,7 +321,6 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
   /** After an orderly close nothing was missed until now, after any other since the last byte. */
   #offline(link: Link, complete: boolean): void {
     const sinceMs = complete ? this.#nowMs() : link.lastReceivedMs
-    if (this.#subscriptions.anyLive) this.#gapSinceMs ??= sinceMs
     this.#refresh.stop()
     this.#subscriptions.offline(sinceMs)
   }
@@ -305,6 +334,9 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
       this.#connection.tokens.lasts(expiresAtMs)
       this.#connection.accepted()
       this.#emit(name, this.#identity)
+    } else if (name === 'granted') {
+      this.#emit(name, undefined)
+      void this.#resubscribe()
     } else if (name === 'expiring') {
       this.#emit(name, { leftMs: Number(first) })
       this.#refresh.start(name)
@@ -329,6 +361,16 @@ export class RespcastClient<Channels extends object = Record<string, Uint8Array>
     if (this.#events.has('error')) this.#events.emit('error', error, rethrow)
     else rethrow(error)
   }
+}
+
+/** Why the client has stopped. */
+function denialOf({ name, text, prefix }: Cause): RespcastError {
+  if (name === 'bad-address') return new SetupError('ERR_SETUP', text)
+  const why =
+    name === 'signed-out'
+      ? `Nobody is signed in: ${text}`
+      : `The server does not accept this client: ${text === '' ? name : `${name}: ${text}`}`
+  return new DeniedError('ERR_DENIED', why, prefix)
 }
 
 function rethrow(error: unknown): void {

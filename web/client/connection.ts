@@ -13,13 +13,16 @@ import type { Cause, ConnectionState } from './types.ts'
 /** Upper limit of a server's retry hint: an hour. Timers overflow at 24.8 days. */
 const MAX_HINT_MS = 3_600_000
 
-/** Number of fresh tokens in a row that may be refused as revoked. */
-const MAX_REVOKED_TOKENS = 3
+/** Number of tokens in a row that may be refused before the client stops: a provider that makes wrong ones makes more of them. */
+const MAX_REFUSED_TOKENS = 3
+
+/** The platform tells no reason. */
+const NO_CONNECTION = 'no answer at this address, or it refuses this origin'
 
 /** Events of a connection. */
 interface ConnectionListener {
   state(state: ConnectionState): void
-  online(link: Link): void
+  online(): void
   /**
    * The link that was online has ended.
    *
@@ -47,7 +50,7 @@ export class Connection {
   /** The token that the link logged in with, or tries to. */
   #token: string | undefined
   #attempt = 0
-  #revokedTokens = 0
+  #refusedTokens = 0
   /** The server asked for no attempt before this time of the wall clock. */
   #notBeforeMs = 0
   #timer: ClientTimer | undefined
@@ -83,7 +86,7 @@ export class Connection {
   start(): void {
     const { status } = this.#state
     if (this.#epoch > 0 && status !== 'denied' && !this.#isWaiting) return
-    if (status === 'denied') this.#revokedTokens = 0
+    if (status === 'denied') this.#refusedTokens = 0
     void this.#connect()
   }
 
@@ -104,10 +107,10 @@ export class Connection {
     if (!link || this.#state.status === 'online') return
     this.#arm(this.#settings.reconnect.resetAfterMs, () => {
       this.#attempt = 0
-      this.#revokedTokens = 0
+      this.#refusedTokens = 0
     })
     this.#enter({ status: 'online' })
-    this.#listener.online(link)
+    this.#listener.online()
   }
 
   /** Another token logged in on the live link. */
@@ -220,21 +223,25 @@ export class Connection {
   #closed(code: number, reason: string): void {
     const parsed = parseCloseReason(reason)
     const close = classifyClose(code, parsed?.name)
-    const cause: Cause = { code, name: close.name, text: parsed?.text ?? reason }
-    const wasOnline = this.#state.status === 'online'
+    const { status } = this.#state
+    const wasOnline = status === 'online'
+    const text = parsed?.text ?? (reason || (status === 'connecting' ? NO_CONNECTION : ''))
+    const cause: Cause = { code, name: close.name, text }
     const token = this.#token
     this.#lost(close.complete)
 
     if (close.action === 'stop') {
       this.#deny(cause)
     } else if (close.action === 'reconnect') {
+      // The rest of its permissions is intact: it returns as fast as for the first time.
+      if (close.name === 'permissions-changed') this.#attempt = 0
       this.#wait(cause, parsed?.retryMs)
     } else {
       const isRevoked = close.name === 'revoked'
-      if (isRevoked && !wasOnline) this.#revokedTokens++
+      if (!wasOnline) this.#refusedTokens++
       const why: TokenReason = isRevoked ? 'revoked' : wasOnline ? 'expired' : 'refused'
       const hasOther = this.tokens.refuse(token, why)
-      if (!hasOther || this.#revokedTokens >= MAX_REVOKED_TOKENS) this.#deny(cause)
+      if (!hasOther || this.#refusedTokens >= MAX_REFUSED_TOKENS) this.#deny(cause)
       else this.#wait(cause, parsed?.retryMs)
     }
   }

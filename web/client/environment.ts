@@ -42,6 +42,8 @@ export interface Environment {
   /** A number from 0 up to, but not including, 1. */
   random(): number
   readonly openSocket: OpenSocket
+  /** @throws {SetupError} Where no socket can be opened to this address. */
+  checkAddress?(url: string): void
   /**
    * Gets a socket that other tabs share; undefined where that is not possible. Never rejects.
    *

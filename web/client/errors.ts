@@ -5,6 +5,8 @@
  * - `ERR_DENIED`: a subscription, or the whole connection, was refused.
  * - `ERR_CLOSED`: `close()` or `unsubscribe()` was called, or their signal was aborted.
  * - `ERR_COMMAND`: the command would change what the connection is, and is left to the client's own methods.
+ * - `ERR_TIMEOUT`: the server did not answer a command in time; it may have carried it out.
+ * - `ERR_SETUP`: the client cannot work here: there is no WebSocket, or the address is none.
  * - `ERR_DECODE`: a codec could not read a payload; the message was not delivered.
  * - `ERR_OVERFLOW`: a subscription that was told to end rather than to lose messages was not read fast enough.
  */
@@ -15,6 +17,8 @@ export type RespcastErrorCode =
   | 'ERR_DENIED'
   | 'ERR_CLOSED'
   | 'ERR_COMMAND'
+  | 'ERR_TIMEOUT'
+  | 'ERR_SETUP'
   | 'ERR_DECODE'
   | 'ERR_OVERFLOW'
 
@@ -32,9 +36,14 @@ export class RespcastError extends Error {
   }
 }
 
-/** There is no connection (`ERR_NOT_ONLINE`), or it broke before the reply (`ERR_LOST`). */
+/** There is no connection (`ERR_NOT_ONLINE`), it broke before the reply (`ERR_LOST`), or no reply came (`ERR_TIMEOUT`). */
 export class ConnectionError extends RespcastError {
   override readonly name = 'ConnectionError'
+}
+
+/** A mistake on this side (`ERR_SETUP`), which no server has seen. */
+export class SetupError extends RespcastError {
+  override readonly name = 'SetupError'
 }
 
 /** The server answered a command with an error (`ERR_REPLY`). */

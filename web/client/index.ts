@@ -8,8 +8,10 @@ import type { ConnectOptions } from './options.ts'
 /**
  * Connects to a Respcast server, and reconnects until `close()`.
  *
- * @param url `wss://host/ws`. A token never belongs in it.
+ * @param url `wss://host/ws`; in a page also `/ws`. A token never belongs in it.
  * @param environment Sockets, time and chance, for tests.
+ * @throws {SetupError} Where there is no WebSocket, or the address cannot be that of one.
+ * @throws {TypeError} For options that are not what {@link ConnectOptions} says.
  *
  * @example
  * const client = connect('wss://example.test/ws', { token: () => fetchToken() })
@@ -41,7 +43,9 @@ export function connect(
   options: ConnectOptions = {},
   environment: Environment = environmentOf(options.WebSocket),
 ): unknown {
-  return new RespcastClient(url, settingsOf(options), environment)
+  const settings = settingsOf(options)
+  environment.checkAddress?.(url)
+  return new RespcastClient(url, settings, environment)
 }
 
 export type { ChannelMap, DataIn, NameIn, PatternDataIn, Publishable } from './channels.ts'
@@ -63,6 +67,7 @@ export {
   OverflowError,
   ReplyError,
   RespcastError,
+  SetupError,
   SignedOutError,
 } from './errors.ts'
 export type { RespcastErrorCode } from './errors.ts'

@@ -80,7 +80,11 @@ export class Link {
     return this.#lastReceivedMs
   }
 
-  /** Sends a command. Its answers come in the order in which commands were sent. */
+  /**
+   * Sends a command. Its answers come in the order in which commands were sent.
+   *
+   * @throws If it cannot be encoded or sent: then no answer is waited for.
+   */
   send(args: readonly CommandArgument[], pending: Pending): void {
     if (this.#ended) {
       pending.lost?.()
@@ -88,8 +92,16 @@ export class Link {
     }
     const [command = ''] = args
     const kind = typeof command === 'string' ? command.toLowerCase() : ''
-    this.#sent.push({ ...pending, kind })
-    this.#socket.send(encodeCommand(args))
+    const bytes = encodeCommand(args)
+    const sent = { ...pending, kind }
+    this.#sent.push(sent)
+    try {
+      this.#socket.send(bytes)
+    } catch (error) {
+      const at = this.#sent.indexOf(sent)
+      if (at >= 0) this.#sent.splice(at, 1)
+      throw error
+    }
   }
 
   /**

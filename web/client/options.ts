@@ -77,6 +77,8 @@ export interface CommonOptions {
   readonly handshakeTimeoutMs?: number
   /** Time limit for the answer to a probe. Milliseconds; default 3,000. */
   readonly probeTimeoutMs?: number
+  /** Time limit for the reply to a command. Milliseconds; default 30,000; `Infinity`: none. */
+  readonly replyTimeoutMs?: number
 }
 
 /** Options of `connect`: a token or a login, not both. */
@@ -94,12 +96,13 @@ export interface Settings {
   readonly reconnect: Required<ReconnectOptions>
   readonly handshakeTimeoutMs: number
   readonly probeTimeoutMs: number
+  readonly replyTimeoutMs: number
 }
 
 /**
  * Fills in the defaults.
  *
- * @throws {TypeError} For a login that is incomplete, or combined with options of tokens.
+ * @throws {TypeError} For a login that is incomplete, or combined with options of tokens; for a time that is none.
  */
 export function settingsOf(options: ConnectOptions): Settings {
   if (options.login) checkLogin(options.login, options)
@@ -110,11 +113,20 @@ export function settingsOf(options: ConnectOptions): Settings {
     codec: options.codec ?? 'bytes',
     signal: options.signal,
     shareTabs: options.share === 'tabs',
-    heartbeatMs: options.heartbeatMs ?? 25_000,
+    heartbeatMs: duration('heartbeatMs', options.heartbeatMs, 25_000),
     reconnect: { baseMs: 500, maxMs: 20_000, resetAfterMs: 10_000, ...options.reconnect },
-    handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
-    probeTimeoutMs: options.probeTimeoutMs ?? 3_000,
+    handshakeTimeoutMs: duration('handshakeTimeoutMs', options.handshakeTimeoutMs, 10_000),
+    probeTimeoutMs: duration('probeTimeoutMs', options.probeTimeoutMs, 3_000),
+    replyTimeoutMs: duration('replyTimeoutMs', options.replyTimeoutMs, 30_000),
   }
+}
+
+/** Callers may be plain JavaScript. @returns Milliseconds. */
+function duration(name: string, value: number | undefined, byDefault: number): number {
+  if (value === undefined) return byDefault
+  if (typeof value !== 'number' || !(value > 0))
+    throw new TypeError(`${name} must be a positive number of milliseconds`)
+  return value
 }
 
 /** Callers may be plain JavaScript. */

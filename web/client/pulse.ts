@@ -3,8 +3,8 @@ import type { Connection } from './connection.ts'
 import type { ClientTimer, Environment } from './environment.ts'
 import type { Link } from './link.ts'
 
-/** Interval of the checks. Milliseconds. */
-const PERIOD_MS = 10_000
+/** Longest interval of the checks; a shorter heartbeat is checked twice in its time. Milliseconds. */
+const MAX_PERIOD_MS = 10_000
 
 /** Delay of a timer that shows that the device slept. Milliseconds. */
 const DRIFT_MS = 5000
@@ -40,10 +40,11 @@ export class Pulse {
   start(): void {
     const { clock } = this.#environment
     const wallMs = clock.wallMs()
-    this.#timer ??= clock.after(PERIOD_MS, () => {
+    const periodMs = Math.min(MAX_PERIOD_MS, this.#settings.heartbeatMs / 2)
+    this.#timer ??= clock.after(periodMs, () => {
       this.#timer = undefined
       this.start()
-      this.#beat(clock.wallMs() - wallMs - PERIOD_MS)
+      this.#beat(clock.wallMs() - wallMs - periodMs)
     })
   }
 

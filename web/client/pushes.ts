@@ -32,8 +32,8 @@ export const KINDS = ['channel', 'pattern', 'shard'] as const
 /**
  * Takes a notice of the server about the token of this connection.
  *
- * @param name `accepted` (user, ms left), `expiring` (ms left), `expired` (ms of grace), `revoked` (channel, message); servers may
- *   have others.
+ * @param name `accepted` (user, ms left), `granted`, `expiring` (ms left), `expired` (ms of grace), `revoked` (channel, message);
+ *   servers may have others.
  */
 type TokenNotice = (name: string, first: RespValue, second: RespValue) => void
 

@@ -41,8 +41,12 @@ interface SubscriberParts {
 /** A subscription but for the types of its events, which `EventTarget` does not know. */
 type Untyped = Omit<Subscription<unknown>, 'addEventListener' | 'removeEventListener'>
 
+/** Some platforms have no events: then handlers and loops work, and there is nothing to add a listener to. */
+const HAS_EVENTS = typeof EventTarget === 'function' && typeof CustomEvent === 'function'
+const Target = HAS_EVENTS ? EventTarget : (Object as unknown as typeof EventTarget)
+
 /** A {@link Subscription}, with the methods that the registry calls. */
-export class Subscriber extends EventTarget implements Untyped {
+export class Subscriber extends Target implements Untyped {
   readonly kind: SubscriptionKind
   readonly name: string
   readonly ready: Promise<void>
@@ -180,6 +184,6 @@ export class Subscriber extends EventTarget implements Untyped {
     name: Name,
     detail: SubscriptionEvents<unknown>[Name],
   ): void {
-    this.dispatchEvent(new CustomEvent(name, { detail }))
+    if (HAS_EVENTS) this.dispatchEvent(new CustomEvent(name, { detail }))
   }
 }

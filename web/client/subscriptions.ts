@@ -1,11 +1,12 @@
-import { byteString, utf8Bytes, utf8Text } from '../../shared/bytes.ts'
+import { byteString, utf8Text } from '../../shared/bytes.ts'
+import { bytesOf } from './arguments.ts'
 import { DeniedError, RespcastError } from './errors.ts'
 import type { Link } from './link.ts'
 import type { AnyCodec, CodecName } from './codec.ts'
 import { Subscriber } from './subscriber.ts'
 import type { SubscribeOptions } from './subscriber.ts'
 import { COMMANDS, KINDS } from './pushes.ts'
-import type { Bytes, Denial, Message, MessageHandler, SubscriptionKind } from './types.ts'
+import type { Bytes, Denial, Gap, Message, MessageHandler, SubscriptionKind } from './types.ts'
 
 /** A server accepts 128 arguments and 64 KiB in one command of a browser; batches use half of that. */
 const MAX_BATCH_NAMES = 64
@@ -13,6 +14,8 @@ const MAX_BATCH_BYTES = 32 * 1024
 
 /** Events of the registry. */
 interface SubscriptionsListener {
+  /** Names that were asked for together are answered, and at least one subscription was told of a gap: the longest. */
+  gap(gap: Gap): void
   denied(denial: Denial): void
   /** A handler or a codec threw. */
   failed(error: unknown): void
@@ -31,6 +34,12 @@ interface Entry {
   gapSinceMs: number | undefined
 }
 
+/** Names of one kind that fit into one command. */
+interface Batch {
+  readonly kind: SubscriptionKind
+  readonly entries: readonly Entry[]
+}
+
 /**
  * Registry of the subscriptions of the application. They survive reconnects.
  *
@@ -46,22 +55,14 @@ export class Subscriptions {
   readonly #nowMs: () => number
   readonly #listener: SubscriptionsListener
   #link: Link | undefined
+  /** The longest gap that subscriptions were told of since the listener was, in milliseconds. */
+  #gapMs: number | undefined
 
   /** @param nowMs The monotonic clock. */
   constructor(codec: CodecName | AnyCodec, nowMs: () => number, listener: SubscriptionsListener) {
     this.#codec = codec
     this.#nowMs = nowMs
     this.#listener = listener
-  }
-
-  /** Number of names wanted. */
-  get size(): number {
-    return this.#all().length
-  }
-
-  /** Reports whether at least one name is live. */
-  get anyLive(): boolean {
-    return this.#all().some((entry) => entry.state === 'live')
   }
 
   /** Adds a subscription, and subscribes if the name is new and a connection is there. */
@@ -71,7 +72,7 @@ export class Subscriptions {
     handler: MessageHandler<unknown> | undefined,
     options: SubscribeOptions,
   ): Subscriber {
-    const bytes = typeof name === 'string' ? utf8Bytes(name) : name.slice()
+    const bytes = bytesOf(name, kind === 'pattern' ? 'A pattern' : 'A channel')
     const key = byteString(bytes)
     let entry = this.#entries[kind].get(key)
     if (!entry) {
@@ -93,7 +94,7 @@ export class Subscriptions {
     // An aborted signal has removed the subscriber again: then nothing is sent.
     subscriber.listen()
     const isWanted = owner.subscribers.size > 0 && owner.state !== 'live' && owner.state !== 'asked'
-    if (this.#link && isWanted) void this.#ask(this.#link, kind, [owner])
+    if (this.#link && isWanted) void this.#askAll(this.#link, [{ kind, entries: [owner] }])
     return subscriber
   }
 
@@ -104,14 +105,14 @@ export class Subscriptions {
    */
   async online(link: Link): Promise<void> {
     this.#link = link
-    const asked: Promise<void>[] = []
+    const asked: Batch[] = []
     for (const kind of KINDS) {
       const wanted = [...this.#entries[kind].values()].filter(
         (entry) => entry.state === 'idle' || entry.state === 'denied',
       )
-      for (const batch of batches(wanted)) asked.push(this.#ask(link, kind, batch))
+      for (const entries of batches(wanted)) asked.push({ kind, entries })
     }
-    await Promise.all(asked)
+    await this.#askAll(link, asked)
   }
 
   /**
@@ -152,6 +153,14 @@ export class Subscriptions {
     this.#deny(entry, 'LOST', 'the server ended the subscription')
   }
 
+  /** Asks for names, and reports the gap once all are answered, or the link has ended. */
+  async #askAll(link: Link, asked: readonly Batch[]): Promise<void> {
+    await Promise.all(asked.map(({ kind, entries }) => this.#ask(link, kind, entries)))
+    const spanMs = this.#gapMs
+    this.#gapMs = undefined
+    if (spanMs !== undefined) this.#listener.gap({ spanMs })
+  }
+
   async #ask(link: Link, kind: SubscriptionKind, entries: readonly Entry[]): Promise<void> {
     const asked = new Map(entries.map((entry) => [entry.key, entry]))
     for (const entry of entries) entry.state = 'asked'
@@ -176,8 +185,13 @@ export class Subscriptions {
       // A subscriber added in between has missed nothing.
       const missed = gapSinceMs !== undefined && subscriber.wasReady
       subscriber.enter('live')
-      if (missed) subscriber.gap({ spanMs: Math.round(this.#nowMs() - gapSinceMs) })
+      if (missed) this.#missed(subscriber, Math.round(this.#nowMs() - gapSinceMs))
     }
+  }
+
+  #missed(subscriber: Subscriber, spanMs: number): void {
+    this.#gapMs = Math.max(this.#gapMs ?? 0, spanMs)
+    subscriber.gap({ spanMs })
   }
 
   /** An error names no channel: the names of a batch are retried one by one. */

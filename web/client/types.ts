@@ -3,8 +3,11 @@
 /** Kind of a subscription: a channel, a glob pattern of channels, or a shard channel. */
 export type SubscriptionKind = 'channel' | 'pattern' | 'shard'
 
-/** A name or payload: a string, which is sent as UTF-8, or bytes, which are sent as they are. */
-export type Bytes = string | Uint8Array
+/** Bytes in memory, which are sent as they are. */
+export type Binary = ArrayBuffer | ArrayBufferView
+
+/** A name or payload: a string, which is sent as UTF-8, or bytes. */
+export type Bytes = string | Binary
 
 /** A delivered message. */
 export interface Message<Data = Uint8Array> {
@@ -155,10 +158,15 @@ export interface ClientEvents {
   readonly expiring: { readonly leftMs: number }
   /** The token has expired; the connection closes after the grace period. */
   readonly expired: { readonly graceMs: number }
+  /** The session may do more than before: what was denied is subscribed again. */
+  readonly granted: undefined
   /** Permission was taken away. The channel is undefined for several channels, or the whole token. */
   readonly revoked: { readonly channel: string | undefined; readonly message: string }
   readonly denied: Denial
-  /** The connection was replaced, and everything that is still permitted is subscribed again. */
+  /**
+   * Subscriptions are live again, and at least one of them was told of a gap: the longest of these. Comes once for all that were
+   * asked for together.
+   */
   readonly gap: Gap
   /** A handler, a listener, a codec or the token provider failed. */
   readonly error: unknown

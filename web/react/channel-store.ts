@@ -1,4 +1,5 @@
 import type { RespcastClient } from '../client/client.ts'
+import { codecOf } from '../client/codec.ts'
 import type { AnyCodec, CodecName } from '../client/codec.ts'
 import type { SubscribeOptions } from '../client/subscriber.ts'
 import type {
@@ -25,7 +26,8 @@ export type AnyClient = Pick<RespcastClient, 'state' | 'on'>
 /** The channel of a {@link ChannelStore}. */
 export interface ChannelSource {
   readonly kind: SubscriptionKind
-  readonly name: Bytes
+  /** Undefined or null: not known yet. */
+  readonly name: Bytes | null | undefined
   /** Undefined: the client's. */
   readonly codec: CodecName | AnyCodec | undefined
 }
@@ -67,12 +69,14 @@ const METHODS = { channel: 'subscribe', pattern: 'psubscribe', shard: 'ssubscrib
  */
 export class ChannelStore<Data, Value> {
   reaction: ChannelReaction<Data, Value> = {}
+  /** Codec of the messages to come; undefined: the client's. */
+  codec: CodecName | AnyCodec | undefined
   readonly #client: AnyClient
   readonly #source: ChannelSource
   readonly #listeners = new Set<() => void>()
   #state: ChannelState<Value>
   #subscription: Subscription<unknown> | undefined
-  #endAccepted: () => void = () => undefined
+  #endRetries: () => void = () => undefined
   #linger: ReturnType<typeof setTimeout> | undefined
   /** When nobody had looked for a while, by `performance.now()`. */
   #stoppedMs: number | undefined
@@ -81,6 +85,7 @@ export class ChannelStore<Data, Value> {
   constructor(client: AnyClient, source: ChannelSource, initial: Value) {
     this.#client = client
     this.#source = source
+    this.codec = source.codec
     this.#state = { status: 'pending', value: initial, denial: undefined, gap: undefined }
   }
 
@@ -98,26 +103,44 @@ export class ChannelStore<Data, Value> {
   readonly snapshot = (): ChannelState<Value> => this.#state
 
   #start(): void {
-    // A refusal from the start ends a subscription; another token may bring it back.
-    this.#endAccepted = this.#client.on('accepted', () => {
+    // A refusal from the start ends a subscription; another token, or wider permissions, may bring it back.
+    const retry = (): void => {
       if (this.#subscription?.status === 'ended' && this.#state.status === 'denied') this.#listen()
-    })
+    }
+    const ends = [this.#client.on('accepted', retry), this.#client.on('granted', retry)]
+    this.#endRetries = () => {
+      for (const end of ends) end()
+    }
     this.#listen()
   }
 
   #listen(): void {
-    const { kind, name, codec } = this.#source
+    const { kind, name } = this.#source
+    if (name === null || name === undefined) return
     const client = this.#client as unknown as Hearing
     const subscription = client[METHODS[kind]](
       name,
       (message: Message<Data>) => this.#take(message),
-      codec === undefined ? {} : { codec },
+      this.#options,
     )
     this.#subscription = subscription
     this.#status(subscription.status)
     subscription.addEventListener('status', ({ detail }) => this.#status(detail))
     subscription.addEventListener('denied', ({ detail }) => this.#change({ denial: detail }))
     subscription.addEventListener('gap', ({ detail }) => this.#gap(detail))
+  }
+
+  /** A codec of one's own is looked up at each message: it may be another object at each rendering. */
+  get #options(): SubscribeOptions {
+    const { codec } = this
+    if (codec === undefined) return {}
+    if (typeof codec === 'string') return { codec }
+    return {
+      codec: {
+        decode: (payload) => codecOf(this.codec ?? codec).decode(payload),
+        encode: (data: never) => codec.encode(data),
+      },
+    }
   }
 
   #gap(gap: Gap): void {
@@ -128,7 +151,7 @@ export class ChannelStore<Data, Value> {
   #stop(): void {
     const subscription = this.#subscription
     this.#subscription = undefined
-    this.#endAccepted()
+    this.#endRetries()
     this.#stoppedMs = performance.now()
     void subscription?.unsubscribe()
   }

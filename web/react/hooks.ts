@@ -8,9 +8,11 @@ import {
   useSyncExternalStore,
 } from 'react'
 import type { ReactNode } from 'react'
+import { bytesOf } from '../client/arguments.ts'
+import type { DataIn, NameIn } from '../client/channels.ts'
 import type { RespcastClient } from '../client/client.ts'
-import type { AnyCodec, CodecName } from '../client/codec.ts'
-import type { Bytes, ConnectionState, Message, SubscriptionKind } from '../client/types.ts'
+import type { AnyCodec, CodecName, DataOf } from '../client/codec.ts'
+import type { Binary, Bytes, ConnectionState, Message, SubscriptionKind } from '../client/types.ts'
 import { ChannelStore } from './channel-store.ts'
 import type { AnyClient, ChannelReaction, ChannelState } from './channel-store.ts'
 
@@ -29,13 +31,32 @@ export function RespcastProvider({ client, children }: ProviderProps): ReactNode
 }
 
 /**
+ * Types that an application declares once, instead of at each hook.
+ *
+ * @example
+ * export const client = connect<Channels>(url, { token, codec: 'json' })
+ * declare module 'respcast/react' {
+ *   interface Register {
+ *     client: typeof client
+ *   }
+ * }
+ */
+// oxlint-disable-next-line typescript/no-empty-object-type -- Applications add to it.
+export interface Register {}
+
+/** The channels of the registered client. Without one their data may be anything. */
+type RegisteredChannels = Register extends { client: RespcastClient<infer Channels> }
+  ? Channels
+  : Record<string, unknown>
+
+/**
  * The client of the nearest {@link RespcastProvider}: to publish, for example.
  *
- * @typeParam Channels What the client was connected with.
+ * @typeParam Channels What the client was connected with; by default what {@link Register} says.
  * @throws {Error} Outside of a provider.
  */
 export function useRespcast<
-  Channels extends object = Record<string, Uint8Array>,
+  Channels extends object = RegisteredChannels,
 >(): RespcastClient<Channels> {
   // Whoever made the client knows its channels.
   return useAnyClient() as RespcastClient<Channels>
@@ -52,11 +73,17 @@ function useAnyClient(): AnyClient {
 export interface ChannelOptions<Data, Value> extends ChannelReaction<Data, Value> {
   /** Default `channel`. */
   readonly kind?: SubscriptionKind
-  /** Instead of the client's. A codec of one's own must be the same object at each rendering. */
+  /** Instead of the client's. Of two objects the one of the last rendering counts. */
   readonly codec?: CodecName | AnyCodec
   /** The value before the first message. Taken when the channel begins. */
   readonly initial?: Value
 }
+
+/** {@link ChannelOptions} that name a codec, which makes the data. */
+type CodedOptions<Choice extends CodecName | AnyCodec, Value> = ChannelOptions<
+  DataOf<Choice>,
+  Value
+> & { readonly codec: Choice }
 
 /**
  * Hears a channel as long as the component is mounted, and renders it again when something comes.
@@ -65,31 +92,52 @@ export interface ChannelOptions<Data, Value> extends ChannelReaction<Data, Value
  * component is gone, so that mounting again (StrictMode, navigation) neither misses messages nor causes traffic. A change of the
  * name starts over with the initial value.
  *
+ * The data has the type of the `codec` here, else that of the channel in {@link Register}.
+ *
+ * @param name Undefined or null: not known yet. Nothing is subscribed, and the status is `pending`.
  * @example
  * const { status, value } = useChannel('room:7', {
  *   codec: 'text',
- *   initial: [],
+ *   initial: [] as string[],
  *   reduce: (lines, message) => [...lines, message.data].slice(-100),
  * })
  */
-export function useChannel<Data = Uint8Array, Value = Message<Data> | undefined>(
-  name: Bytes,
-  options: ChannelOptions<Data, Value> = {},
-): ChannelState<Value> {
+export function useChannel<
+  Choice extends CodecName | AnyCodec,
+  Value = Message<DataOf<Choice>> | undefined,
+>(name: Bytes | null | undefined, options: CodedOptions<Choice, Value>): ChannelState<Value>
+export function useChannel<
+  Name extends NameIn<RegisteredChannels>,
+  Value = Message<DataIn<RegisteredChannels, Name>> | undefined,
+>(
+  name: Name | Binary | null | undefined,
+  options?: ChannelOptions<DataIn<RegisteredChannels, Name>, Value>,
+): ChannelState<Value>
+export function useChannel(
+  name: Bytes | null | undefined,
+  options: ChannelOptions<never, unknown> = {},
+): ChannelState<unknown> {
   const client = useAnyClient()
   const { kind = 'channel', codec, initial } = options
-  // Equal bytes are one name, whatever array they come in.
-  const key = typeof name === 'string' ? name : `bytes ${name.join()}`
+  const key = keyOf(name)
+  // An object may be made anew at each rendering: it changes nothing but the reading of messages.
+  const choice = typeof codec === 'object' ? 'own' : codec
   const store = useMemo(
-    // Without an initial value the type of the value has `undefined` in it.
-    () => new ChannelStore<Data, Value>(client, { kind, name, codec }, initial as Value),
+    () => new ChannelStore<never, unknown>(client, { kind, name, codec }, initial),
     // `name` counts by its bytes, and `initial` once.
-    [client, kind, key, codec],
+    [client, kind, key, choice],
   )
   useEffect(() => {
     store.reaction = options
+    store.codec = codec
   })
   return useSyncExternalStore(store.subscribe, store.snapshot, store.snapshot)
+}
+
+/** Equal bytes are one name, whatever array they come in. */
+function keyOf(name: Bytes | null | undefined): string | undefined {
+  if (name === null || name === undefined) return undefined
+  return typeof name === 'string' ? name : `bytes ${bytesOf(name, 'A channel').join()}`
 }
 
 /** The state of the connection, with its reason; renders again when it changes. */

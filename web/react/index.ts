@@ -1,6 +1,6 @@
 export type { AnyClient, ChannelReaction, ChannelState } from './channel-store.ts'
 export { RespcastProvider, useRespcast } from './hooks.ts'
-export type { ProviderProps } from './hooks.ts'
+export type { ProviderProps, Register } from './hooks.ts'
 export { useChannel } from './hooks.ts'
 export type { ChannelOptions } from './hooks.ts'
 export { useConnection } from './hooks.ts'

@@ -1,7 +1,63 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { TokenReason } from '../../../../web/client/token-source.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
 import { online } from './support/scenes.ts'
+
+describe('a client that has stopped', () => {
+  test.each([
+    [4401, 'unauthorized||invalid token', 'unauthorized: invalid token'],
+    [4403, 'forbidden||', 'forbidden'],
+  ])('says why (%d %s)', async (code, reason, why) => {
+    const { server, client } = await online()
+    const errors = record(client, 'error')
+    await server.socket.end(code, reason)
+    const denial = { code: 'ERR_DENIED', message: `The server does not accept this client: ${why}` }
+    expect(errors).toMatchObject([denial])
+    await expect(client.subscribe('late').ready).rejects.toMatchObject(denial)
+  })
+
+  test('says that an address is none as its own mistake', async () => {
+    const server = new FakeServer()
+    const client = server.client({ token: 'a.b.c' }, '')
+    const errors = record(client, 'error')
+    await settle()
+    expect(errors).toMatchObject([
+      { code: 'ERR_SETUP', message: expect.stringContaining('not a URL') as string },
+    ])
+  })
+
+  test('says it to the console where nobody listens', async () => {
+    const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const { server } = await online()
+    await server.socket.end(4403, 'forbidden||')
+    expect(spy).toHaveBeenCalledWith(expect.objectContaining({ code: 'ERR_DENIED' }))
+    spy.mockRestore()
+  })
+
+  test('was never connected: the cause names what may be wrong', async () => {
+    const server = new FakeServer()
+    const client = server.client()
+    await settle()
+    await server.socket.end()
+    expect(client.state).toMatchObject({
+      status: 'waiting',
+      cause: { name: 'lost', text: expect.stringContaining('origin') as string },
+    })
+  })
+})
+
+test('permissions that changed bring it back as fast as the first time', async () => {
+  const { server, client } = await online()
+  server.randomValue = 0.999
+  for (let times = 0; times < 5; times++) {
+    await server.socket.end()
+    if (client.state.status !== 'waiting') throw new Error(client.state.status)
+    await server.pass(client.state.retryInMs)
+    await server.online()
+  }
+  await server.socket.end(4403, 'permissions-changed||')
+  expect(client.state).toMatchObject({ status: 'waiting', retryInMs: 499 })
+})
 
 describe('logging in', () => {
   test('a token travels as a subprotocol, and the server says who it belongs to', async () => {

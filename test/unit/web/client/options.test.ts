@@ -4,6 +4,21 @@ import type { ConnectOptions } from '../../../../web/client/options.ts'
 
 const LOGIN = { user: 'ops', password: 'a secret' }
 
+describe('times', () => {
+  test.each(['heartbeatMs', 'handshakeTimeoutMs', 'probeTimeoutMs', 'replyTimeoutMs'])(
+    '%s is a positive number',
+    (name) => {
+      for (const value of [0, -1, Number.NaN, '5', null]) {
+        const options = { [name]: value } as unknown as ConnectOptions
+        expect(() => settingsOf(options)).toThrow(
+          new TypeError(`${name} must be a positive number of milliseconds`),
+        )
+      }
+      expect(settingsOf({ [name]: Infinity })).toMatchObject({ [name]: Infinity })
+    },
+  )
+})
+
 describe('the option login', () => {
   test.each([
     ['a token', { token: 'a.b.c' }],

@@ -138,6 +138,41 @@ describe('a channel as a store', () => {
     expect(store.snapshot()).toMatchObject({ status: 'live', denial: undefined })
   })
 
+  test('that was refused is tried again when permissions are granted', async () => {
+    const { store } = lines()
+    server.socket.receive(NOPERM)
+    await settle()
+    server.socket.commands()
+    server.socket.push('token', 'granted')
+    expect(server.socket.commands()).toEqual([['SUBSCRIBE', 'news']])
+    server.socket.confirm('subscribe', 'news')
+    expect(store.snapshot()).toMatchObject({ status: 'live', denial: undefined })
+  })
+
+  test.each([undefined, null])('without a name (%s) subscribes to nothing', (name) => {
+    const store = new ChannelStore(client, { kind: 'channel', name, codec: 'text' }, 'initial')
+    const end = store.subscribe(() => undefined)
+    expect(store.snapshot()).toMatchObject({ status: 'pending', value: 'initial' })
+    server.socket.push('token', 'accepted', 'jwt:42', 1000)
+    end()
+    vi.advanceTimersByTime(LINGER_MS)
+    expect(server.socket.commands()).toEqual([])
+  })
+
+  test('reads each message with the codec of the last rendering, in one subscription', () => {
+    const codec = (sign: string) => ({
+      decode: (payload: Uint8Array) => sign + Buffer.from(payload).toString(),
+      encode: (data: string) => data,
+    })
+    const { store } = lines({ kind: 'channel', name: 'news', codec: codec('a') })
+    server.socket.confirm('subscribe', 'news')
+    server.socket.push('message', 'news', '1')
+    store.codec = codec('b')
+    server.socket.push('message', 'news', '2')
+    expect(store.snapshot().value).toEqual(['a1', 'b2'])
+    expect(server.socket.commands()).toEqual([['SUBSCRIBE', 'news']])
+  })
+
   test('that was lost says so', () => {
     const { store } = lines()
     server.socket.confirm('subscribe', 'news')

@@ -33,6 +33,17 @@ describe('dead connections', () => {
     expect(server.sockets).toHaveLength(1)
   })
 
+  test.each([1000, 4000])(
+    'a heartbeat of %d ms is kept: silence is probed by one and a half of it',
+    async (heartbeatMs) => {
+      const { server } = await online({ token: 'a.b.c', heartbeatMs })
+      await server.pass(heartbeatMs - 1)
+      expect(server.socket.commands()).toEqual([])
+      await server.pass(heartbeatMs / 2 + 1)
+      expect(server.socket.commands()).toEqual([['PING']])
+    },
+  )
+
   test('busy connection: nothing is probed while messages come', async () => {
     const { server, client } = await online({ token: 'a.b.c', heartbeatMs: 25_000 })
     await hearing(server, client)

@@ -167,22 +167,31 @@ describe('tokens', () => {
     })
   })
 
-  test('tight loop of expired tokens: the waits grow, and each attempt has a token of its own', async () => {
+  test('tight loop of expired tokens: the waits grow, and the third in a row ends it, with the reason', async () => {
     const { reasons, provider } = numbering()
     const server = new FakeServer()
     server.randomValue = 0.99
     const client = server.client({ token: provider })
     const waits: number[] = []
+    const errors = record(client, 'error')
+    const { ready } = client.subscribe('news')
     client.on('state', (state) => {
       if (state.status === 'waiting') waits.push(state.retryInMs)
     })
     await settle()
-    for (let attempt = 0; attempt < 8; attempt++) {
+    for (let attempt = 0; attempt < 3; attempt++) {
       server.socket.open()
       await server.socket.end(4401, 'unauthorized||token expired')
       await server.pass(20_000)
     }
-    expect(waits).toEqual([495, 990, 1980, 3960, 7920, 15_840, 19_800, 19_800])
-    expect(reasons).toHaveLength(9)
+    expect(waits).toEqual([495, 990])
+    expect(reasons).toEqual(['initial', 'refused', 'refused'])
+    const denial = {
+      code: 'ERR_DENIED',
+      message: expect.stringContaining('token expired') as string,
+    }
+    await expect(ready).rejects.toMatchObject(denial)
+    expect(errors).toMatchObject([denial])
+    expect(client.state.status).toBe('denied')
   })
 })
