@@ -7,7 +7,11 @@ const url = new URL(import.meta.env.VITE_RESPCAST_URL ?? '/ws', location.href)
 url.protocol = url.protocol.replace('http', 'ws')
 
 const client = connect(url.href, {
-  token: async ({ signal }) => (await fetch('/token', { method: 'POST', signal })).text(),
+  token: async ({ signal }) => {
+    const response = await fetch('/token', { method: 'POST', signal })
+    if (!response.ok) throw new Error(`no token: ${response.status}`)
+    return response.text()
+  },
   codec: 'json',
 })
 
