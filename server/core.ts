@@ -45,6 +45,7 @@ import type { TokenSessions } from './token/session/sessions.ts'
 import { createTokens } from './token/tokens.ts'
 import type { Fetch } from './token/verify/key-fetch.ts'
 import { Admission } from './transport/admission.ts'
+import { RoundRobin } from './transport/round-robin.ts'
 import { standalone, type Backplane } from './upstream/backplane.ts'
 
 /** The environment of a core, which tests replace. */
@@ -92,6 +93,7 @@ export class Core implements Services {
   readonly guard: OutputGuard
   readonly eviction: ClientEviction
   readonly flusher: Flusher
+  readonly turns: RoundRobin
   readonly authenticator: TokenAuthenticator
   readonly tokens: TokenSessions
   readonly explainer: TokenExplainer
@@ -143,6 +145,7 @@ export class Core implements Services {
       guard: this.guard,
       eviction: this.eviction,
     })
+    this.turns = new RoundRobin({ atEndOfTurn, nowMs: () => clock.monotonicMs() })
     this.clients.onClosed((client, cause) => {
       const rest = this.registry.forget(client)
       if (rest) repeatEachTurn(rest, atEndOfTurn)

@@ -98,6 +98,11 @@ export class Client implements Subscriber {
   /** Bytes received that are not part of a finished request. */
   queryBytes = 0
   commands = 0
+  /**
+   * Work since its last turn, in microseconds: the time of its commands, and at least 1 for each. See `ws-turn-budget` and
+   * `tcp-turn-budget`.
+   */
+  work = 0
   noEvict = false
   noTouch = false
   /** It watches all commands (MONITOR). */

@@ -3,6 +3,8 @@ import type { RequestLimits } from '../resp/request-parser.ts'
 
 /** Limits on the subscriptions of one transport's clients. Infinity is no limit. */
 export interface ClientLimits {
+  /** Work before the other connections get their turn, in microseconds. */
+  readonly turnBudget: number
   /** None of the limits on subscriptions below is set. */
   readonly unlimited: boolean
   /** Channels and shard channels of one client. */
@@ -77,9 +79,15 @@ export function transportLimits(settings: Settings): TransportLimits {
         maxNamesPerCommand: Number.POSITIVE_INFINITY,
         maxMessageBytes: Number.POSITIVE_INFINITY,
       }
-      return { ...limits, unlimited: Object.values(limits).every((limit) => limit === Infinity) }
+      const turnBudget = now.limit('tcp-turn-budget')
+      return {
+        ...limits,
+        turnBudget,
+        unlimited: Object.values(limits).every((limit) => limit === Infinity),
+      }
     }),
     webSocketClients: settings.cached((now) => ({
+      turnBudget: now.limit('ws-turn-budget'),
       maxSubscriptions: now.limit('ws-max-subscriptions'),
       maxPatterns: now.limit('ws-max-patterns'),
       maxMeteredPatterns: now.limit('ws-max-distinct-patterns'),

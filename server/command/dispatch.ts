@@ -19,6 +19,9 @@ import type { Completion } from './spec.ts'
 import type { Command } from './table.ts'
 import { enqueue } from './transaction.ts'
 
+/** A reply of so many bytes, as a power of two, is as much work as a command is at least. */
+const REPLY_WORK_BITS = 10
+
 /** The context that all commands share, since one command runs at a time. */
 class SharedContext implements CommandContext {
   /** Set before each use. */
@@ -63,6 +66,7 @@ export class Dispatcher {
    */
   execute(client: Client, request: Request): Promise<void> | undefined {
     client.commands++
+    client.work++
     this.#services.counters.commandsProcessed++
     this.#begin(client)
     return this.#settle(client, this.#dispatch(client, request))
@@ -109,6 +113,7 @@ export class Dispatcher {
 
   #finish(client: Client, waits = false): void {
     if (isSilent(client)) this.#silence(client, waits)
+    client.work += (this.#reply.end - this.#reply.start) >> REPLY_WORK_BITS
     client.output.finishCommand(this.#reply)
   }
 
@@ -243,6 +248,7 @@ export class Dispatcher {
     const nowMs = clock.monotonicMs()
     const microseconds = (nowMs - this.#markMs) * 1000
     this.#markMs = nowMs
+    client.work += Math.trunc(microseconds)
     command.addTime(microseconds, latency.settings.tracking)
     latency.noteCommand(command, microseconds)
     slowLog.note(client, command, request, microseconds)

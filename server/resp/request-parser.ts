@@ -124,15 +124,22 @@ export class RequestParser extends ArgumentPositions {
     return bytes
   }
 
+  /** Bytes that came before are not parsed yet. */
+  get #hasRest(): boolean {
+    return (
+      this.#at < this.#chunk.length || (this.#waiting !== undefined && this.#waiting.length > 0)
+    )
+  }
+
   /** Adds bytes after those not parsed yet. The parser keeps the chunk, and does not change it. */
   feed(chunk: Buffer): void {
     if (chunk.length === 0) return
-    if (this.#at >= this.#chunk.length) {
-      this.#chunk = chunk
-      this.#at = 0
-    } else {
+    if (this.#hasRest) {
       this.#waiting ??= []
       this.#waiting.push(chunk)
+    } else {
+      this.#chunk = chunk
+      this.#at = 0
     }
   }
 
@@ -142,7 +149,7 @@ export class RequestParser extends ArgumentPositions {
    * Mostly whole requests arrive, which are over by then, so that nothing has to be copied.
    */
   lend(chunk: Buffer): void {
-    if (this.#at < this.#chunk.length) {
+    if (this.#hasRest) {
       this.feed(Buffer.from(chunk))
       return
     }

@@ -11,6 +11,7 @@ import { shown, type Logger, type PeerLog } from '../log.ts'
 import { ProtocolError } from '../resp/protocol-error.ts'
 import { RequestParser, type RequestLimits } from '../resp/request-parser.ts'
 import { RateLimiter } from './rates.ts'
+import type { RoundRobin } from './round-robin.ts'
 
 /** The parts of the core that all connections work with. */
 export interface ConnectionHost {
@@ -23,6 +24,7 @@ export interface ConnectionHost {
   readonly log: Logger
   readonly login: Login
   readonly peerLog: PeerLog
+  readonly turns: RoundRobin
 }
 
 /** Unparsed bytes that a client may have before it has logged in (Redis 7.4: 1 MB). */
@@ -35,21 +37,32 @@ const WEBSOCKET_WAITING_COMMANDS = 16
 const UNAUTHENTICATED_BYTES = 16_384
 const UNAUTHENTICATED_COMMANDS = 8
 
+/** Less than this part of a budget is counted on from turn to turn, so that a single command needs no end of a turn. */
+const CARRIED_PART = 1 / 16
+
+/** Input of so many bytes, as a power of two, is as much work as a command is at least: it is copied. */
+const INPUT_WORK_BITS = 12
+
 /** Longest time that a client is throttled without a pause, in ms; then it is closed. */
 const LONGEST_THROTTLE_MS = 10_000
 
 /**
  * Passes the bytes of one client through the parser to the dispatcher, request by request, until the client is closed.
  *
- * A request whose answer has to wait holds the connection: nothing after it is executed, and nothing more is read.
+ * A request whose answer has to wait holds the connection: nothing after it is executed, and nothing more is read. So does a
+ * spent budget (`ws-turn-budget`, `tcp-turn-budget`), until the other connections have had their turn.
  */
 export class Connection {
   readonly client: Client
   readonly #host: ConnectionHost
   readonly #limits: RequestLimits
   readonly #parser: RequestParser
-  /** A request waits for its answer, or the client is throttled. */
+  /** A request waits for its answer, the client is throttled, or it waits for its next turn. */
   #isHeld = false
+  /** It is held until its next turn. */
+  #hasYielded = false
+  /** Its next turn is due. */
+  #isListed = false
   /** The peer sends nothing more. */
   #hasEnded = false
   #bytesBeforeLogin = 0
@@ -87,7 +100,7 @@ export class Connection {
     if (!this.#admits(chunk)) return
     this.#parser.feed(chunk)
     if (!this.#isHeld) this.#process()
-    if (!this.client.closed) this.#checkQueryBuffer()
+    if (!this.client.closed) this.#settle()
   }
 
   /**
@@ -101,10 +114,26 @@ export class Connection {
     try {
       this.#parser.lend(chunk)
       if (!this.#isHeld) this.#process()
-      this.#parser.keep(this.#isHeld)
-      if (!this.client.closed) this.#checkQueryBuffer()
+      this.#parser.keep(this.#isHeld && !this.#hasYielded)
+      if (!this.client.closed) this.#settle()
     } finally {
       flusher.answer(this.client.lastHeardMs)
+    }
+  }
+
+  /** Goes on with the input that waited, if any did, after the other connections. */
+  takeTurn(): void {
+    this.#isListed = false
+    this.client.work = 0
+    if (!this.#hasYielded) return
+    this.#hasYielded = false
+    const { clock, flusher } = this.#host
+    flusher.hold()
+    try {
+      this.#release()
+      if (!this.client.closed) this.#settle()
+    } finally {
+      flusher.answer(clock.monotonicMs())
     }
   }
 
@@ -113,6 +142,7 @@ export class Connection {
     const { client } = this
     if (client.closed) return false
     client.bytesIn += chunk.length
+    client.work += 1 + (chunk.length >> INPUT_WORK_BITS)
     this.#host.counters.bytesIn += chunk.length
     this.#host.counters.reads++
     const nowMs = this.#host.clock.monotonicMs()
@@ -144,6 +174,10 @@ export class Connection {
     const { dispatcher, login } = this.#host
     const parser = this.#parser
     while (!client.closed) {
+      if (client.work >= client.limits.turnBudget) {
+        this.#yield()
+        return
+      }
       parser.unauthenticated = !client.authenticated && login.isRequired(client)
       let found: boolean
       try {
@@ -208,6 +242,26 @@ export class Connection {
     this.client.close(CLOSES.notLoggedIn)
   }
 
+  /** Lets the other connections go first. */
+  #yield(): void {
+    this.#hasYielded = true
+    this.#hold()
+    this.#list()
+  }
+
+  #list(): void {
+    if (this.#isListed) return
+    this.#isListed = true
+    this.#host.turns.add(this)
+  }
+
+  /** Has the budget renewed if some of it is spent, and closes a client that has too much waiting. */
+  #settle(): void {
+    const { work, limits } = this.client
+    if (work >= limits.turnBudget * CARRIED_PART) this.#list()
+    this.#checkQueryBuffer()
+  }
+
   #hold(): void {
     this.#isHeld = true
     this.client.output.sink.pause()
@@ -216,6 +270,7 @@ export class Connection {
   #release(): void {
     this.#isHeld = false
     if (this.client.closed) return
+    this.#host.dispatcher.startBatch(this.#host.clock.monotonicMs())
     if (this.client.authenticated) this.#bytesBeforeLogin = this.#commandsBeforeLogin = 0
     this.#process()
     if (this.#isHeld || this.client.closed) return

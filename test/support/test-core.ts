@@ -27,13 +27,16 @@ export class ManualTurn {
     this.#waiting.push(callback)
   }
 
+  /** Ends this turn alone. */
+  endOne(): void {
+    const callbacks = this.#waiting
+    this.#waiting = []
+    for (const callback of callbacks) callback()
+  }
+
   /** Ends turns until nothing is put off any more. */
   end(): void {
-    while (this.#waiting.length > 0) {
-      const callbacks = this.#waiting
-      this.#waiting = []
-      for (const callback of callbacks) callback()
-    }
+    while (this.#waiting.length > 0) this.endOne()
   }
 }
 
@@ -47,12 +50,12 @@ export function countSteps(step: (() => boolean) | undefined): number {
 export class TestClient {
   readonly client: Client
   readonly sink: RecordingSink
+  readonly connection: Connection
   readonly #core: TestCore
-  readonly #connection: Connection
 
   constructor(core: TestCore, connection: Connection, sink: RecordingSink) {
     this.#core = core
-    this.#connection = connection
+    this.connection = connection
     this.client = connection.client
     this.sink = sink
   }
@@ -61,10 +64,10 @@ export class TestClient {
   write(bytes: Buffer | string): void {
     const own = Buffer.from(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
     if (this.client.isWebSocket) {
-      this.#connection.receive(own)
+      this.connection.receive(own)
       return
     }
-    this.#connection.receiveLent(own)
+    this.connection.receiveLent(own)
     own.fill(0xee)
   }
 
@@ -110,11 +113,12 @@ export class TestClient {
     this.client.authenticate()
   }
 
-  /** Waits until no command of this connection waits for its answer. */
+  /** Waits until no command of this connection waits for its answer; turns end meanwhile. */
   async settled(): Promise<void> {
     // Signatures are checked on another thread.
     while (this.sink.paused && !this.client.closed) {
       await new Promise((resolve) => void setImmediate(resolve))
+      this.#core.turn.end()
     }
   }
 }

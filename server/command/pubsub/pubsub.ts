@@ -28,6 +28,9 @@ class RequestPayload implements Payload {
   }
 }
 
+/** Bytes of messages to subscribers that are as much work as a command is at least. Subscribers share most of it. */
+const DELIVERED_BYTES_PER_WORK = 65_536
+
 function publish(space: PublishSpace): Handler {
   return ({ client, server, reply }, request) => {
     const { counters } = server
@@ -37,6 +40,7 @@ function publish(space: PublishSpace): Handler {
     }
     const payload = new RequestPayload(request)
     const receivers = server.backplane.publish(space, request.name(1), payload)
+    client.work += Math.floor((receivers * payload.length) / DELIVERED_BYTES_PER_WORK)
     counters.messagesPublished++
     counters.messagesDelivered += receivers
     reply.integer(receivers)

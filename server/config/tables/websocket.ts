@@ -128,6 +128,12 @@ export const WEBSOCKET = {
     [0, INT_MAX],
     'WebSockets per user name; 0 is no limit.',
   ),
+  'ws-turn-budget': integer(
+    1_000,
+    [0, INT_MAX],
+    'Work of a WebSocket before the other connections get their turn; 0 is no limit.',
+    { unit: 'microseconds' },
+  ),
   'ws-command-rate': integer(0, [0, INT_MAX], 'Commands per WebSocket; 0 is no limit.', {
     unit: 'per second',
   }),

@@ -114,6 +114,21 @@ describe('Bytes that wait', () => {
     expect(parser.pendingBytes).toBe(0)
   })
 
+  test.each(['feed', 'lend'] as const)(
+    'are not overtaken by bytes that come while one of several chunks is used up (%s)',
+    (take) => {
+      const parser = new RequestParser(TCP_LIMITS)
+      parser.feed(Buffer.from('a\r\n'))
+      parser.feed(Buffer.from('b\r\n'))
+      expect(parser.next()).toBe(true)
+      parser[take](Buffer.from('c\r\n'))
+      parser.keep(false)
+      const names: string[] = []
+      while (parser.next()) names.push(parser.text(0))
+      expect(names).toEqual(['b', 'c'])
+    },
+  )
+
   test('may have empty chunks between them', () => {
     const parser = new RequestParser(TCP_LIMITS)
     for (const part of ['*1\r', '', '\n', '', '$4\r\nPING\r', '', '\n'])
