@@ -5,6 +5,8 @@ import type { RequestLimits } from '../resp/request-parser.ts'
 export interface ClientLimits {
   /** Work before the other connections get their turn, in microseconds. */
   readonly turnBudget: number
+  /** Commands between MULTI and EXEC. */
+  readonly maxQueuedCommands: number
   /** None of the limits on subscriptions below is set. */
   readonly unlimited: boolean
   /** Channels and shard channels of one client. */
@@ -79,15 +81,16 @@ export function transportLimits(settings: Settings): TransportLimits {
         maxNamesPerCommand: Number.POSITIVE_INFINITY,
         maxMessageBytes: Number.POSITIVE_INFINITY,
       }
-      const turnBudget = now.limit('tcp-turn-budget')
       return {
         ...limits,
-        turnBudget,
+        turnBudget: now.limit('tcp-turn-budget'),
+        maxQueuedCommands: now.limit('tcp-max-queued-commands'),
         unlimited: Object.values(limits).every((limit) => limit === Infinity),
       }
     }),
     webSocketClients: settings.cached((now) => ({
       turnBudget: now.limit('ws-turn-budget'),
+      maxQueuedCommands: now.limit('ws-max-queued-commands'),
       maxSubscriptions: now.limit('ws-max-subscriptions'),
       maxPatterns: now.limit('ws-max-patterns'),
       maxMeteredPatterns: now.limit('ws-max-distinct-patterns'),

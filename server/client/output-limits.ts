@@ -12,6 +12,9 @@ const UNAUTHENTICATED_BYTES = 4_096
 /** The first bytes of a TCP client's output never count, as in Redis, where they lie in a buffer of their own. */
 const UNCOUNTED_BYTES = 16_384
 
+/** A larger reply is sent to nobody, whatever the limit of its class. */
+const LARGEST_REPLY_BYTES = 536_870_912
+
 /** Interval of the checks of clients that nothing is sent to, in ms. */
 const LOOK_MS = 1_000
 
@@ -91,6 +94,19 @@ export class OutputGuard {
       // One write exceeds the cap by one message at most, so it does not count alone.
       this.#judge(output, output.itemCount === 0 ? 0 : output.heldBytes, nowMs)
     }
+  }
+
+  /** Bytes of a reply that reach the hard limit of a client's output; never above 512 MB. */
+  roomFor(client: Client): number {
+    const { hardBytes } = this.#server.config.bufferLimits()[client.limitClass]
+    if (hardBytes === 0) return LARGEST_REPLY_BYTES
+    const uncounted = client.isWebSocket ? 0 : UNCOUNTED_BYTES
+    return Math.min(hardBytes + uncounted - client.output.heldBytes, LARGEST_REPLY_BYTES)
+  }
+
+  /** Closes a client that there is no room for the reply of: see {@link roomFor}. */
+  closeOverLimit(client: Client): void {
+    if (!client.closed) this.#close(client, 'hard')
   }
 
   #judge(output: Output, heldBytes: number, nowMs: number): void {

@@ -4,12 +4,12 @@ import type { UserTable } from '../acl/users.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientTable } from '../client/clients.ts'
 import type { Login } from '../client/login.ts'
+import type { OutputGuard } from '../client/output-limits.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/store.ts'
 import type { Logger, PeerLog } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
-import type { Request } from '../resp/request.ts'
 import type { AuditLog } from '../token/revoke/audit.ts'
 import type { TokenExplainer } from '../token/explain/explain.ts'
 import type { TokenSessions } from '../token/session/sessions.ts'
@@ -22,7 +22,8 @@ import type { ProcessFacts } from './server/process-facts.ts'
 import type { MonitorFeed } from './diagnostics/monitor.ts'
 import type { Pause } from './client/pause.ts'
 import type { SlowLog } from './diagnostics/slowlog.ts'
-import type { Command, CommandTable } from './table.ts'
+import type { CommandTable } from './table.ts'
+import type { QueuedCommand } from './transaction.ts'
 
 /** The context of a command: the client that sent it, the writer of its reply, and the server. */
 export interface CommandContext {
@@ -33,8 +34,8 @@ export interface CommandContext {
   readonly inTransaction: boolean
   /** Set by commands whose reply is a push, which CLIENT REPLY does not silence. */
   repliedByPush: boolean
-  /** Executes one command of a transaction. */
-  readonly runQueued: (command: Command, request: Request) => void
+  /** Executes the commands of a transaction, and writes their replies. */
+  readonly runTransaction: (queue: readonly QueuedCommand[]) => void
 }
 
 /** The parts of the core that commands use. */
@@ -45,6 +46,7 @@ export interface Services {
   readonly peerLog: PeerLog
   readonly table: CommandTable
   readonly clients: ClientTable
+  readonly guard: OutputGuard
   readonly registry: Registry
   readonly backplane: Backplane
   readonly users: UserTable

@@ -7,17 +7,19 @@ import { crossesSlots, CROSS_SLOT } from './cluster/slots.ts'
 import type { CommandContext, Services } from './context.ts'
 import {
   NO_AUTH,
+  NOT_IN_MULTI,
   MONITORS_ONLY_WATCH,
   onlySubscriberCommands,
   type Refusal,
   TOKEN_IN_MULTI,
+  tooManyQueued,
   unknownCommand,
   unknownSubcommand,
   wrongArity,
 } from './error-texts.ts'
 import type { Completion } from './spec.ts'
 import type { Command } from './table.ts'
-import { enqueue } from './transaction.ts'
+import { enqueue, type QueuedCommand } from './transaction.ts'
 
 /** A reply of so many bytes, as a power of two, is as much work as a command is at least. */
 const REPLY_WORK_BITS = 10
@@ -30,12 +32,16 @@ class SharedContext implements CommandContext {
   readonly server: Services
   inTransaction = false
   repliedByPush = false
-  readonly runQueued: CommandContext['runQueued']
+  readonly runTransaction: CommandContext['runTransaction']
 
-  constructor(reply: ReplyWriter, server: Services, runQueued: CommandContext['runQueued']) {
+  constructor(
+    reply: ReplyWriter,
+    server: Services,
+    runTransaction: CommandContext['runTransaction'],
+  ) {
     this.reply = reply
     this.server = server
-    this.runQueued = runQueued
+    this.runTransaction = runTransaction
   }
 }
 
@@ -47,15 +53,17 @@ export class Dispatcher {
   readonly #services: Services
   readonly #reply: ReplyWriter
   readonly #context: SharedContext
+  /** Errors of the current reply that are no longer charged to a command, since one has ended. */
+  #chargedErrors = 0
+  /** The reply of EXEC has grown beyond what the client's output may hold. */
+  #isOverLimit = false
   /** Start of the time that is counted for the next command, in monotonic milliseconds. */
   #markMs = 0
 
   constructor(services: Services) {
     this.#services = services
     this.#reply = new ReplyWriter((code) => services.counters.countError(code))
-    this.#context = new SharedContext(this.#reply, services, (command, request) =>
-      this.#runQueued(command, request),
-    )
+    this.#context = new SharedContext(this.#reply, services, (queue) => this.#runTransaction(queue))
   }
 
   /**
@@ -106,6 +114,7 @@ export class Dispatcher {
     this.#context.client = client
     this.#context.repliedByPush = false
     this.#context.inTransaction = false
+    this.#chargedErrors = 0
     client.output.startCommand()
     this.#reply.begin(client.protocol)
     if (client.replyMode === 'skip-next') client.replyMode = 'skip-this'
@@ -113,8 +122,12 @@ export class Dispatcher {
 
   #finish(client: Client, waits = false): void {
     if (isSilent(client)) this.#silence(client, waits)
+    if (this.#isOverLimit) this.#reply.rollback(0)
     client.work += (this.#reply.end - this.#reply.start) >> REPLY_WORK_BITS
     client.output.finishCommand(this.#reply)
+    if (!this.#isOverLimit) return
+    this.#isOverLimit = false
+    this.#services.guard.closeOverLimit(client)
   }
 
   /** Drops the reply for CLIENT REPLY, unless it is a push. */
@@ -146,6 +159,10 @@ export class Dispatcher {
     if (transaction && !command.spec.notQueued) {
       const refused = command.spec.refuseInMulti?.(this.#context, request)
       if (refused !== undefined) return this.#reject(client, command, refused)
+      const { maxQueuedCommands } = client.limits
+      if (transaction.queue.length >= maxQueuedCommands && !transaction.dirty) {
+        return this.#reject(client, command, tooManyQueued(maxQueuedCommands))
+      }
       enqueue(transaction, command, request)
       this.#reply.simple('QUEUED')
       return undefined
@@ -158,7 +175,7 @@ export class Dispatcher {
     if (!command.accepts(request.count) || spec.handler === undefined)
       return { text: wrongArity(spec.name) }
     if (client.transaction && command.noMulti) {
-      return { text: 'Command not allowed inside a transaction' }
+      return NOT_IN_MULTI
     }
     const denial = authorize(client.identity, client.overlay, command.acl, request)
     if (denial) {
@@ -213,7 +230,7 @@ export class Dispatcher {
 
   #run(client: Client, command: Command, request: Request): Promise<Completion> | undefined {
     command.calls++
-    const errors = this.#reply.errorCount
+    this.#chargedErrors = this.#reply.errorCount
     const mark = this.#reply.mark()
     let waiting: void | Promise<Completion> = undefined
     try {
@@ -223,7 +240,9 @@ export class Dispatcher {
       this.#answerFault(error, mark)
     }
     if (waiting) return waiting
-    if (this.#reply.errorCount > errors) command.failedCalls++
+    // Errors within EXEC are charged to the commands that failed, as in Redis.
+    if (this.#reply.errorCount > this.#chargedErrors) command.failedCalls++
+    this.#chargedErrors = this.#reply.errorCount
     return undefined
   }
 
@@ -255,6 +274,21 @@ export class Dispatcher {
     if (monitors.size > 0) monitors.show(client, command, request)
   }
 
+  /**
+   * Runs the commands of EXEC. If their replies grow beyond the output limit, no part of them is sent and the client is closed
+   * after the last command: all of them are executed, or none.
+   */
+  #runTransaction(queue: readonly QueuedCommand[]): void {
+    const { client } = this.#context
+    const room = this.#services.guard.roomFor(client)
+    for (const { command, request } of queue) {
+      client.work++
+      this.#runQueued(command, request)
+      if (this.#reply.end - this.#reply.start >= room) this.#isOverLimit = true
+      if (this.#isOverLimit) this.#reply.rollback(0)
+    }
+  }
+
   /** Runs one command of EXEC, if it is still allowed: permissions may have changed since it was queued. */
   #runQueued(command: Command, request: Request): void {
     const { client } = this.#context
@@ -264,7 +298,6 @@ export class Dispatcher {
     const denial = authorize(client.identity, client.overlay, command.acl, request)
     if (denial) {
       this.#logDenial(client, denial)
-      command.rejectedCalls++
       this.#reply.error(execDenialText(denial))
     } else if (this.#run(client, command, request)) {
       // Only a login by token waits, and queueing refuses it, unless its issuer was added since.

@@ -15,6 +15,7 @@ export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range'
 export const TOKEN_IN_MULTI = 'ERR AUTH with a token is not allowed inside MULTI'
 export const NO_AUTH = 'NOAUTH Authentication required.'
 export const MONITORS_ONLY_WATCH = { text: "Replica can't interact with the keyspace" }
+export const NOT_IN_MULTI = { text: 'Command not allowed inside a transaction' }
 export const CLUSTER_DISABLED = 'ERR This instance has cluster support disabled'
 
 /** A channel name that is longer than a transport allows. */
@@ -46,6 +47,11 @@ export function unknownSubcommand(request: Request): { readonly text: string } {
 export function subcommandArity(request: Request): ErrorLine {
   const container = request.text(0).toUpperCase()
   return `ERR unknown subcommand or wrong number of arguments for '${shown(request, 1)}'. Try ${container} HELP.`
+}
+
+/** For a command beyond `ws-max-queued-commands` or `tcp-max-queued-commands`. */
+export function tooManyQueued(most: number): ErrorLine {
+  return `ERR at most ${most} commands in one transaction are allowed on this connection`
 }
 
 /** For any other command of a RESP2 client with subscriptions. */

@@ -2,7 +2,7 @@ import type { ChannelUse, KeyUse } from '../acl/catalog.ts'
 import type { Category } from '../acl/categories.ts'
 import type { Request } from '../resp/request.ts'
 import type { CommandContext } from './context.ts'
-import type { ErrorLine } from '../resp/reply-writer.ts'
+import type { Refusal } from './error-texts.ts'
 
 /** Flags as COMMAND INFO reports them, in its order. */
 export const FLAGS = [
@@ -99,8 +99,8 @@ export interface CommandData {
   readonly whileSubscribed?: boolean
   /** Inside MULTI it runs at once instead of being queued. */
   readonly notQueued?: boolean
-  /** Returns the error line with which it is refused inside MULTI, if it cannot wait for EXEC. */
-  readonly refuseInMulti?: (context: CommandContext, request: Request) => ErrorLine | undefined
+  /** Returns the error with which it is refused inside MULTI, if it cannot wait for EXEC. */
+  readonly refuseInMulti?: (context: CommandContext, request: Request) => Refusal | undefined
   /** Absent for a container that does nothing by itself. */
   readonly handler?: Handler
   /** By name; each has all its fields itself, so that nothing is inherited. */

@@ -9,10 +9,17 @@ export interface QueuedCommand {
   readonly request: Request
 }
 
+/**
+ * Memory of a queued command with its first argument, and of each further argument, in bytes, beyond the bytes of the
+ * arguments: objects, and the allocation for the bytes. 260,000 queued PINGs took 711 bytes each (Node 20.20).
+ */
+const COMMAND_BYTES = 700
+const ARGUMENT_BYTES = 110
+
 /** The commands between MULTI and EXEC. */
 export interface Transaction {
   readonly queue: QueuedCommand[]
-  /** Bytes of the arguments in the queue. */
+  /** Memory of the queue. */
   bytes: number
   /** A command was refused: EXEC will fail. */
   dirty: boolean
@@ -23,6 +30,7 @@ export function enqueue(transaction: Transaction, command: Command, request: Req
   if (transaction.dirty) return
   const own = request.detach()
   transaction.queue.push({ command, request: own })
+  transaction.bytes += COMMAND_BYTES + (own.count - 1) * ARGUMENT_BYTES
   for (let i = 0; i < own.count; i++) transaction.bytes += own.length(i)
 }
 
@@ -42,14 +50,16 @@ function exec(context: CommandContext): void {
     reply.error('ERR EXEC without MULTI')
     return
   }
-  client.transaction = undefined
   if (transaction.dirty) {
+    client.transaction = undefined
     reply.error('EXECABORT Transaction discarded because of previous errors.')
     return
   }
   // With replies switched off the pushes of subscribing commands still go out, so the header must not.
   if (client.replyMode === 'on') reply.array(transaction.queue.length)
-  for (const { command, request } of transaction.queue) context.runQueued(command, request)
+  // Meanwhile the client is in its transaction, and CLIENT INFO and ACL LOG show it so.
+  context.runTransaction(transaction.queue)
+  client.transaction = undefined
   // CLIENT REPLY silences each command by itself, and has no effect on those before it.
   context.repliedByPush = true
 }

@@ -36,8 +36,11 @@ export function admitted(
 ): (readonly string[])[] {
   const holds = (name: string): boolean => ruleNamed(name).holds(oracle)
   let opened = false
+  let isInMulti = state.inMulti
   return commands.filter((command, index) => {
     const [name = '', first = ''] = command.map((word) => word.toLowerCase())
+    isInMulti ||= name === 'multi'
+    if (name === 'client' && first === 'reply' && isInMulti && holds('reply-in-multi')) return false
     if (UNSUBSCRIBING.has(name) && holds('unsubscribe-nosub'))
       return index === 0 && state.subscribed
     if (OPENING.has(name) && holds('nested-multi')) {

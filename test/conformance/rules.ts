@@ -148,6 +148,12 @@ export const RULES: readonly Rule[] = [
     holds: always,
   },
   {
+    name: 'reply-in-multi',
+    reason:
+      'CLIENT REPLY is refused in a transaction, else EXEC announces more replies than it sends.',
+    holds: isBefore('9.1.0', '99'),
+  },
+  {
     name: 'silenced-quit-closes',
     reason:
       'QUIT and protocol errors close the connection when CLIENT REPLY silences their answer too.',

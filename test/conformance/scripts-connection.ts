@@ -235,31 +235,21 @@ C: CLIENT REPLY ON
     'a silenced transaction',
     String.raw`
 A: HELLO 3
-A: MULTI
 A: CLIENT REPLY OFF
+A: MULTI
 A: PING
 A: SUBSCRIBE a
 A: PUBLISH a 1
 A: EXEC
 A: CLIENT REPLY ON
-A: MULTI
-A: CLIENT REPLY SKIP
-A: CLIENT REPLY ON
-A: PING
+A: CLIENT REPLY SKIP && MULTI && PING
 A: EXEC
 A: PING 1
-A: PING 2
 A: MULTI
 A: CLIENT REPLY SKIP
-A: PING
-A: PING x
-A: EXEC
-A: PING
-A: MULTI
-A: CLIENT REPLY SKIP
-A: EXEC
-A: PING
-A: PING
+respcast reply-in-multi: -ERR Command not allowed inside a transaction\r\n
+A: DISCARD
+A: PING 1
 `,
   ),
   parseTranscript(

@@ -3,7 +3,7 @@ import type { Request } from '../../resp/request.ts'
 import { isPrintableName, nameError, nameTooLong } from '../arguments.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
-import { SYNTAX_ERROR } from '../error-texts.ts'
+import { NOT_IN_MULTI, SYNTAX_ERROR } from '../error-texts.ts'
 import type { CommandData } from '../spec.ts'
 import { kill, list } from './filters.ts'
 import { pause, unblock } from './pause.ts'
@@ -45,8 +45,7 @@ function setInfo({ client, reply }: CommandContext, request: Request): void {
 function setReplyMode({ client, reply }: CommandContext, request: Request): void {
   switch (request.text(2).toLowerCase()) {
     case 'on':
-      // A SKIP earlier in the same transaction still drops the answer of the command after EXEC.
-      if (client.replyMode !== 'skip-next') client.replyMode = 'on'
+      client.replyMode = 'on'
       reply.ok()
       return
     case 'off':
@@ -193,6 +192,8 @@ export const client: CommandData = {
       since: '3.2.0',
       syntax: '(ON|OFF|SKIP)',
       summary: 'Switches replies off and on; pushes keep coming.',
+      // EXEC would announce more replies than it sends. Valkey 9.1 refuses it too.
+      refuseInMulti: () => NOT_IN_MULTI,
       handler: setReplyMode,
     },
     'no-evict': {

@@ -137,6 +137,11 @@ export const LIMITS = {
   'tcp-max-patterns': integer(0, [0, INT_MAX], 'Patterns per TCP client; 0 is no limit.'),
   'tcp-max-channel-length': memory('0', 'Longest channel name of a TCP client; 0 is no limit.'),
   'tcp-max-pattern-length': memory('0', 'Longest pattern of a TCP client; 0 is no limit.'),
+  'tcp-max-queued-commands': integer(
+    65_536,
+    [0, INT_MAX],
+    'Commands of one transaction per TCP client; 0 is no limit.',
+  ),
   'tcp-turn-budget': integer(
     2_000,
     [0, INT_MAX],

@@ -128,6 +128,11 @@ export const WEBSOCKET = {
     [0, INT_MAX],
     'WebSockets per user name; 0 is no limit.',
   ),
+  'ws-max-queued-commands': integer(
+    128,
+    [0, INT_MAX],
+    'Commands of one transaction per WebSocket; 0 is no limit.',
+  ),
   'ws-turn-budget': integer(
     1_000,
     [0, INT_MAX],

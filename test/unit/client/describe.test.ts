@@ -75,7 +75,7 @@ describe('The line of a client', () => {
       '1.2',
       '3',
       '1',
-      '7',
+      '817',
       'xUeT',
       '3',
       '/run/x:0',

@@ -13,7 +13,7 @@ describe('The memory of a client', () => {
     expect(clientMemory(client.client)).toBe(4_196)
     client.send('MULTI')
     client.send('ECHO', 'abc')
-    expect(clientMemory(client.client)).toBe(4_103)
+    expect(clientMemory(client.client)).toBe(4_913)
     client.send('DISCARD')
     client.send('SUBSCRIBE', 'a', 'b')
     client.send('PSUBSCRIBE', 'a*')

@@ -114,3 +114,181 @@ describe('A transaction', () => {
     expect(client.send('EXEC')).toBe('*1\r\n+OK\r\n')
   })
 })
+
+describe('The queue of a transaction', () => {
+  const REFUSED = '-ERR at most 128 commands in one transaction are allowed on this connection\r\n'
+  const ABORTED = '-EXECABORT Transaction discarded because of previous errors.\r\n'
+
+  function webSocket(server = new TestCore()) {
+    const client = server.connect({ transport: 'websocket' })
+    client.becomeDefault()
+    return client
+  }
+
+  test('takes 128 commands of a WebSocket; one more is refused, and EXEC fails', () => {
+    const client = webSocket()
+    client.send('MULTI')
+    for (let i = 0; i < 128; i++) expect(client.send('PING')).toBe('+QUEUED\r\n')
+    expect(client.send('PING')).toBe(REFUSED)
+    expect(client.send('PING')).toBe('+QUEUED\r\n')
+    expect(client.client.transaction?.queue).toHaveLength(128)
+    expect(client.send('EXEC')).toBe(ABORTED)
+    expect(client.send('EXEC')).toBe('-ERR EXEC without MULTI\r\n')
+  })
+
+  test('with 128 commands is executed', () => {
+    const client = webSocket()
+    client.send('MULTI')
+    for (let i = 0; i < 128; i++) client.send('PING')
+    expect(client.send('EXEC')).toBe(`*128\r\n${'+PONG\r\n'.repeat(128)}`)
+  })
+
+  test.each([
+    ['tcp', 'tcp-max-queued-commands'],
+    ['websocket', 'ws-max-queued-commands'],
+  ] as const)('is limited for %s by %s, where 0 is no limit', (transport, directive) => {
+    const server = new TestCore({ [directive]: '2' })
+    const client = server.connect({ transport })
+    client.becomeDefault()
+    client.send('MULTI')
+    for (let i = 0; i < 2; i++) expect(client.send('PING')).toBe('+QUEUED\r\n')
+    server.set(directive, '0')
+    expect(client.send('PING')).toBe('+QUEUED\r\n')
+    server.set(directive, '3')
+    expect(client.send('PING')).toBe(
+      '-ERR at most 3 commands in one transaction are allowed on this connection\r\n',
+    )
+  })
+
+  test('counts with the memory that its commands take, not only with the bytes of their arguments', () => {
+    const client = new TestCore().connect()
+    client.send('MULTI')
+    client.send('PING')
+    expect(client.client.transaction?.bytes).toBe(704)
+    client.send('PUBLISH', 'ab', 'cde')
+    expect(client.client.transaction?.bytes).toBe(704 + 700 + 2 * 110 + 12)
+  })
+
+  test('counts against maxmemory-clients', () => {
+    const server = new TestCore({ 'maxmemory-clients': '1mb' })
+    const client = server.connect()
+    const pings = Buffer.concat(Array<Buffer>(1_000).fill(command('PING')))
+    server.set('maxmemory-clients', '1000000')
+    client.send('MULTI')
+    client.write(pings)
+    expect(client.client.closed).toBe(false)
+    client.write(pings)
+    client.read()
+    expect(client.client.closeCause?.name).toBe('slow-consumer')
+    expect(server.counters.evictedClients).toBe(1)
+  })
+
+  test('counts against client-query-buffer-limit, also when it grows after a turn', () => {
+    const server = new TestCore({ 'client-query-buffer-limit': '1mb', 'tcp-turn-budget': '10' })
+    const client = server.connect()
+    client.send('MULTI')
+    client.write(Buffer.concat(Array<Buffer>(3_000).fill(command('PING'))))
+    expect(client.client.closed).toBe(false)
+    server.turn.end()
+    expect(client.client.closeCause?.name).toBe('query-buffer')
+    expect(client.client.commands).toBeLessThan(1_600)
+  })
+})
+
+describe('During EXEC', () => {
+  test('the client is in its transaction, as CLIENT INFO and ACL LOG say', () => {
+    const server = new TestCore()
+    server.setUser('u', 'on nopass +@all')
+    const client = server.connect()
+    client.send('AUTH', 'u', 'x')
+    client.send('MULTI')
+    client.send('CLIENT', 'INFO')
+    client.send('ECHO', 'x')
+    server.setUser('u', '-echo')
+    const user = server.users.get('u')
+    if (!user) throw new Error('no user')
+    server.clients.setIdentity(client.client, { user, ceilings: [], token: undefined })
+    const info = client.send('EXEC')
+    expect(info).toMatch(/ flags=x .* multi=2 .* multi-mem=1\d{3} .* cmd=exec /)
+    expect(server.aclLog.list().map(({ context }) => context)).toEqual(['multi'])
+    expect(client.send('CLIENT', 'INFO')).toMatch(/ flags=N .* multi=-1 .* multi-mem=0 /)
+  })
+
+  test('an error is charged to the command that failed, not to EXEC', () => {
+    const server = new TestCore()
+    const client = server.connect()
+    client.send('MULTI')
+    client.send('CLIENT', 'NO-TOUCH', 'x')
+    client.send('PING')
+    client.send('EXEC')
+    const failed = (name: string) => server.table.named(name)?.failedCalls
+    expect([failed('client|no-touch'), failed('ping'), failed('exec')]).toEqual([1, 0, 0])
+  })
+
+  test.each([
+    ['another command follows', ['ECHO', 'PING'], 0],
+    ['it is the last', ['PING', 'ECHO'], 1],
+  ])('a denial is charged to EXEC only where %s, as in Redis', (_name, names, failedCalls) => {
+    const server = new TestCore()
+    server.setUser('u', 'on nopass +@all')
+    const client = server.connect()
+    client.send('AUTH', 'u', 'x')
+    client.send('MULTI')
+    for (const name of names) client.send(name, 'x')
+    server.connect().send('ACL', 'SETUSER', 'u', '-echo')
+    expect(client.send('EXEC')).toMatch(/-NOPERM ACLs rules changed/)
+    expect(server.table.named('exec')?.failedCalls).toBe(failedCalls)
+    expect(server.table.named('echo')?.rejectedCalls).toBe(0)
+  })
+})
+
+describe('A reply of EXEC beyond the output limit', () => {
+  test.each([
+    ['tcp', 'normal 2kb 0 0', 16_384 + 2_047],
+    ['websocket', 'websocket 2kb 0 0', 2_047],
+  ] as const)(
+    'closes the client, of which every command is executed and no reply sent (%s)',
+    (transport, limit, most) => {
+      const run = (bytes: number) => {
+        const server = new TestCore({ 'client-output-buffer-limit': limit })
+        const witness = server.connect({ protocol: 3 })
+        witness.send('SUBSCRIBE', 'a')
+        const client = server.connect({ transport })
+        client.becomeDefault()
+        client.send('MULTI')
+        client.send('ECHO', 'x'.repeat(bytes))
+        client.send('PUBLISH', 'a', 'later')
+        return { reply: client.send('EXEC'), seen: witness.read(), client: client.client, server }
+      }
+      const headers = '*2\r\n$2000\r\n\r\n:1\r\n'.length + (most > 9_999 ? 1 : 0)
+      const fits = run(most - headers)
+      expect([fits.reply.length, fits.client.closed]).toEqual([most, false])
+      const over = run(most - headers + 1)
+      expect([over.reply, over.client.closeCause?.name]).toEqual(['', 'slow-consumer'])
+      expect(over.seen).toContain('later')
+      expect(over.server.counters.outputLimitDisconnections).toBe(1)
+    },
+  )
+})
+
+describe('A pipeline with large replies', () => {
+  test('is not executed further once the client is over its output limit', () => {
+    const server = new TestCore({ 'client-output-buffer-limit': 'websocket 1mb 256kb 10' })
+    const client = server.connect({ transport: 'websocket' })
+    client.becomeDefault()
+    client.sink.blocks = true
+    client.write(Buffer.concat(Array<Buffer>(500).fill(command('COMMAND', 'DOCS'))))
+    server.turn.end()
+    expect(client.client.closeCause?.name).toBe('slow-consumer')
+    expect(client.client.commands).toBeLessThan(100)
+  })
+
+  test('is answered in whole to a client that reads', () => {
+    const server = new TestCore({ 'client-output-buffer-limit': 'websocket 1mb 256kb 10' })
+    const client = server.connect({ transport: 'websocket' })
+    client.becomeDefault()
+    const one = client.send('COMMAND', 'DOCS')
+    client.write(Buffer.concat(Array<Buffer>(50).fill(command('COMMAND', 'DOCS'))))
+    expect(client.read() === one.repeat(50)).toBe(true)
+  })
+})

@@ -117,6 +117,19 @@ describe('CLIENT REPLY SKIP', () => {
 })
 
 describe('CLIENT REPLY', () => {
+  test.each(['ON', 'OFF', 'SKIP'])('%s is refused in a transaction, which fails by it', (word) => {
+    const { client } = resp3()
+    client.send('MULTI')
+    expect(client.send('CLIENT', 'REPLY', word)).toBe(
+      '-ERR Command not allowed inside a transaction\r\n',
+    )
+    expect(client.send('PING')).toBe('+QUEUED\r\n')
+    expect(client.send('EXEC')).toBe(
+      '-EXECABORT Transaction discarded because of previous errors.\r\n',
+    )
+    expect(client.send('PING')).toBe('+PONG\r\n')
+  })
+
   test('with another word is a syntax error', () => {
     const { client } = resp3()
     expect(client.send('CLIENT', 'REPLY', 'BAD')).toBe('-ERR syntax error\r\n')
