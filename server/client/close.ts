@@ -76,8 +76,8 @@ export const CLOSES = {
   /** The counterpart of `query-buffer` on a WebSocket. */
   backlogTooLarge: coded('too-large', 'flush', 'too much waits to be executed'),
 
-  /** `ws-command-rate`, `ws-publish-rate`. */
-  tooManyCommands: coded('rate-limited', 'flush', 'too many commands'),
+  /** `ws-command-rate`, `ws-publish-rate`, `ws-subscription-rate`, `ws-input-rate`. */
+  tooFast: coded('rate-limited', 'flush', ''),
   /** `ws-max-connections-per-user`. */
   tooManyConnections: coded('rate-limited', 'flush', 'ERR too many connections of this user'),
 

@@ -29,9 +29,13 @@ export interface ClientLimits {
 interface ConnectionLimits {
   /** `client-query-buffer-limit`. */
   readonly queryBufferBytes: number
-  /** Of a WebSocket; 0 is no limit. */
+  /** Rates of a WebSocket; 0 is no limit. */
   readonly commandsPerSecond: number
   readonly publishesPerSecond: number
+  readonly subscriptionsPerSecond: number
+  readonly inputBytesPerSecond: number
+  /** Some rate is limited. */
+  readonly anyRate: boolean
 }
 
 /** Limits of connections and clients by transport: one object for each, which changes with the settings. */
@@ -55,11 +59,19 @@ const MOST_ARGUMENTS = 2_147_483_647
 /** The limits of each transport, kept up to date by {@link Settings.cached}. */
 export function transportLimits(settings: Settings): TransportLimits {
   return {
-    connections: settings.cached((now) => ({
-      queryBufferBytes: now.memory('client-query-buffer-limit'),
-      commandsPerSecond: now.integer('ws-command-rate'),
-      publishesPerSecond: now.integer('ws-publish-rate'),
-    })),
+    connections: settings.cached((now) => {
+      const rates = {
+        commandsPerSecond: now.integer('ws-command-rate'),
+        publishesPerSecond: now.integer('ws-publish-rate'),
+        subscriptionsPerSecond: now.integer('ws-subscription-rate'),
+        inputBytesPerSecond: now.memory('ws-input-rate'),
+      }
+      return {
+        ...rates,
+        anyRate: Object.values(rates).some((rate) => rate > 0),
+        queryBufferBytes: now.memory('client-query-buffer-limit'),
+      }
+    }),
     tcpRequests: settings.cached((now) => ({
       maxBulkBytes: now.memory('proto-max-bulk-len'),
       maxArguments: MOST_ARGUMENTS,

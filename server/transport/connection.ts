@@ -10,7 +10,7 @@ import type { Flusher } from '../delivery/flusher.ts'
 import { shown, type Logger, type PeerLog } from '../log.ts'
 import { ProtocolError } from '../resp/protocol-error.ts'
 import { RequestParser, type RequestLimits } from '../resp/request-parser.ts'
-import { RateLimiter } from './rates.ts'
+import { ClientRates } from './rates.ts'
 import type { RoundRobin } from './round-robin.ts'
 
 /** The parts of the core that all connections work with. */
@@ -68,8 +68,7 @@ export class Connection {
   #bytesBeforeLogin = 0
   #commandsBeforeLogin = 0
   /** Made when a rate is set. */
-  #commandRate: RateLimiter | undefined
-  #publishRate: RateLimiter | undefined
+  #rates: ClientRates | undefined
   #throttledSinceMs: number | undefined
 
   /** @param login Of the upgrade: nothing is executed before it settles. */
@@ -100,6 +99,9 @@ export class Connection {
     if (!this.#admits(chunk)) return
     this.#parser.feed(chunk)
     if (!this.#isHeld) this.#process()
+    if (this.client.closed) return
+    // What has come may hold no whole command.
+    if (this.#rates && !this.#isHeld) this.#throttle(this.client.lastHeardMs)
     if (!this.client.closed) this.#settle()
   }
 
@@ -147,6 +149,9 @@ export class Connection {
     this.#host.counters.reads++
     const nowMs = this.#host.clock.monotonicMs()
     client.lastHeardMs = nowMs
+    if (client.isWebSocket && this.#host.limits.connections.anyRate) {
+      this.#ratesAt(nowMs).countInput(chunk.length, nowMs)
+    }
     this.#host.dispatcher.startBatch(nowMs)
     if (client.isWebSocket && !client.authenticated) {
       this.#bytesBeforeLogin += chunk.length
@@ -195,40 +200,53 @@ export class Connection {
         this.#failed(error)
         return
       }
+      if (client.isWebSocket && this.#host.limits.connections.anyRate) {
+        const nowMs = this.#host.clock.monotonicMs()
+        this.#ratesAt(nowMs).countCommand(client.lastCommand, parser.count, nowMs)
+        if (!waiting && this.#throttle(nowMs)) return
+      }
       if (waiting) {
         this.#holdFor(waiting)
         return
       }
-      if (client.isWebSocket && this.#isThrottled()) return
     }
   }
 
-  /** Throttles a WebSocket that is faster than `ws-command-rate` or `ws-publish-rate`, and closes one that does not slow down. */
-  #isThrottled(): boolean {
+  #ratesAt(nowMs: number): ClientRates {
+    return (this.#rates ??= new ClientRates(this.#host.limits.connections, nowMs))
+  }
+
+  /**
+   * Throttles a WebSocket that is above one of its rates, and closes one that does not slow down.
+   *
+   * @returns False if it keeps to them.
+   */
+  #throttle(nowMs: number): boolean {
     const { client } = this
-    const { clock, limits } = this.#host
-    const { commandsPerSecond, publishesPerSecond } = limits.connections
-    if (commandsPerSecond === 0 && publishesPerSecond === 0) return false
-    const nowMs = clock.monotonicMs()
-    this.#commandRate ??= new RateLimiter(commandsPerSecond, nowMs)
-    this.#publishRate ??= new RateLimiter(publishesPerSecond, nowMs)
-    const publishes = client.lastCommand === 'publish' || client.lastCommand === 'spublish'
-    const waitMs = Math.max(
-      this.#commandRate.take(commandsPerSecond, nowMs),
-      publishes ? this.#publishRate.take(publishesPerSecond, nowMs) : 0,
-    )
+    const rates = this.#ratesAt(nowMs)
+    const waitMs = rates.waitMs(nowMs)
     if (waitMs === 0) {
       this.#throttledSinceMs = undefined
       return false
     }
     this.#throttledSinceMs ??= nowMs
-    if (nowMs - this.#throttledSinceMs > LONGEST_THROTTLE_MS) {
-      client.close(closeWith(CLOSES.tooManyCommands, { retryMs: LONGEST_THROTTLE_MS }))
+    const throttledMs = nowMs - this.#throttledSinceMs
+    if (throttledMs > LONGEST_THROTTLE_MS) {
+      const text = `too many ${rates.worst(nowMs)}`
+      client.close(closeWith(CLOSES.tooFast, { text, retryMs: LONGEST_THROTTLE_MS }))
       return true
     }
     this.#hold()
-    clock.after(waitMs, () => this.#release())
+    const restMs = Math.min(waitMs, LONGEST_THROTTLE_MS - throttledMs + 1)
+    this.#host.clock.after(restMs, () => this.#endThrottle())
     return true
+  }
+
+  #endThrottle(): void {
+    const nowMs = this.#host.clock.monotonicMs()
+    const isOver = this.client.closed || this.#ratesAt(nowMs).waitMs(nowMs) === 0
+    if (isOver) this.#release()
+    else this.#throttle(nowMs)
   }
 
   #isOneTooMany(): boolean {

@@ -145,4 +145,13 @@ export const WEBSOCKET = {
   'ws-publish-rate': integer(0, [0, INT_MAX], 'Messages published per WebSocket; 0 is no limit.', {
     unit: 'per second',
   }),
+  'ws-subscription-rate': integer(
+    0,
+    [0, INT_MAX],
+    'Names subscribed to per WebSocket; 0 is no limit.',
+    { unit: 'per second' },
+  ),
+  'ws-input-rate': memory('0', 'Bytes received per WebSocket; 0 is no limit.', {
+    unit: 'bytes per second',
+  }),
 }

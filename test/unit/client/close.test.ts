@@ -45,7 +45,7 @@ describe('The table of closes', () => {
     ['requestTooLarge', 'too-large', 'flush', '4413 too-large||'],
     ['messageTooLarge', 'too-large', 'drop', '4413 too-large||message too large'],
     ['backlogTooLarge', 'too-large', 'flush', '4413 too-large||too much waits to be executed'],
-    ['tooManyCommands', 'rate-limited', 'flush', '4429 rate-limited||too many commands'],
+    ['tooFast', 'rate-limited', 'flush', '4429 rate-limited||'],
     [
       'tooManyConnections',
       'rate-limited',

@@ -152,6 +152,34 @@ describe('The rates of a WebSocket', () => {
     expect(client.commands).toBe(53)
   })
 
+  test('count each name for ws-subscription-rate', () => {
+    const { connection, client, sink } = throttled({ 'ws-subscription-rate': '2' })
+    connection.receive(Buffer.concat([command('SUBSCRIBE', 'a', 'b', 'c', 'd'), PING]))
+    expect([client.commands, sink.paused]).toEqual([2, false])
+    connection.receive(Buffer.concat([command('PSUBSCRIBE', 'e'), PING]))
+    expect([client.commands, sink.paused]).toEqual([3, true])
+  })
+
+  test('count bytes for ws-input-rate, though no command is whole', () => {
+    const { connection, core, client, sink } = throttled({ 'ws-input-rate': '100' })
+    connection.receive(Buffer.from('*2\r\n$4\r\nECHO\r\n$1000\r\n'))
+    connection.receive(Buffer.alloc(177, 'x'))
+    expect(sink.paused).toBe(false)
+    connection.receive(Buffer.alloc(100, 'x'))
+    expect(sink.paused).toBe(true)
+    core.clock.advance(1_000)
+    expect([sink.paused, client.closed]).toEqual([false, false])
+  })
+
+  test('end a client that sends bytes too fast for more than ten seconds', () => {
+    const { connection, core, client } = throttled({ 'ws-input-rate': '10' })
+    for (let second = 0; second < 20; second++) {
+      connection.receive(Buffer.concat([PING, PING]))
+      core.clock.advance(1_000)
+    }
+    expect(client.closeCause?.close?.reason).toContain('too many bytes')
+  })
+
   test('end a client that is above them for more than ten seconds', () => {
     const { connection, core, client } = throttled({ 'ws-command-rate': '1' })
     connection.receive(Buffer.concat(Array<Buffer>(100).fill(PING)))
