@@ -11,6 +11,10 @@ interface TokenIdentity {
   readonly sub: string
   readonly iss: string
   readonly jti: string | undefined
+  /** `kid` of the token's header. */
+  readonly kid: string | undefined
+  /** The key that verified the token. */
+  readonly key: { readonly kid: string | undefined; readonly thumbprint: string }
   /** Wall clock, milliseconds since 1970. */
   readonly expiresAtMs: number
 }

@@ -110,6 +110,8 @@ export function describeClient(client: Client, nowMs: number): string {
       ['jwt-exp', Math.floor(token.expiresAtMs / 1000)],
       ['origin', tokenField(origin.origin ?? '')],
       ['transport', origin.transport],
+      ['jwt-kid', escapeField(token.key.kid ?? token.kid ?? '')],
+      ['jwt-key', token.key.thumbprint],
     )
   }
   return fields.map(([name, value]) => `${name}=${value}`).join(' ')

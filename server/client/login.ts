@@ -325,8 +325,8 @@ export class Login {
   }
 
   #refusalOfRevoked(client: Client, grant: CompiledGrant): LoginRefusal | undefined {
-    const { revocations } = this.#parts.tokens
-    const record = revocations.refusing(grant)
+    const { revocation, revocations } = this.#parts.tokens
+    const record = revocation.refusing(grant)
     if (!record) return undefined
     this.#logRevoked(client, grant, record.id)
     const retryMs = revocations.retryAfterMs(record)
@@ -386,31 +386,45 @@ export class Login {
     })
   }
 
-  #logAccepted(client: Client, { userName, kid }: CompiledGrant): void {
+  #logAccepted(client: Client, { userName, kid, key }: CompiledGrant): void {
     const { counters, peerLog } = this.#parts
     counters.tokensAccepted++
-    peerLog.write('tokenAccepted', () => ({ id: client.id, user: this.#shown(userName), kid }))
+    peerLog.write('tokenAccepted', () => ({
+      id: client.id,
+      user: this.#shown(userName),
+      kid: kid && shown(kid),
+      key: key.thumbprint,
+    }))
   }
 
-  #logRefused(client: Client, { detail, kid, jti, tokenHash }: TokenRefusal): void {
+  #logRefused(client: Client, { detail, kid, jti, key, tokenHash }: TokenRefusal): void {
     const { counters, peerLog } = this.#parts
     const { id, address } = client.origin
     counters.tokensRefused++
-    peerLog.write('tokenRefused', () => ({ id, address, detail, kid, jti, tokenHash }))
+    peerLog.write('tokenRefused', () => ({
+      id,
+      address,
+      detail: shown(detail),
+      kid: kid && shown(kid),
+      jti: jti && shown(jti),
+      key,
+      tokenHash,
+    }))
   }
 
-  #logRevoked(client: Client, { userName, kid, jti }: CompiledGrant, revocation: number): void {
+  #logRevoked(client: Client, grant: CompiledGrant, revocation: number): void {
+    const { userName, kid, jti, key } = grant
     const { counters, peerLog } = this.#parts
     const { id, address } = client.origin
-    const user = this.#shown(userName)
     counters.tokensRefused++
     peerLog.write('tokenRefused', () => ({
       id,
       address,
       detail: 'revoked',
-      user,
-      kid,
-      jti,
+      user: this.#shown(userName),
+      kid: kid && shown(kid),
+      jti: jti && shown(jti),
+      key: key.thumbprint,
       revocation,
     }))
   }

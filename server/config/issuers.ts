@@ -21,6 +21,8 @@ export interface IssuerSettings {
   readonly previousSecret: string
   /** Seconds since 1970; 0 is unset. */
   readonly previousSecretUntil: number
+  /** A token must name its key. */
+  readonly requireKid: boolean
   readonly claimsFormat: 'respcast' | 'scope' | 'authorization-details' | 'groups'
   readonly claim: string
   readonly scopeClaim: string
@@ -121,6 +123,7 @@ function build(
     previousSecretFile: file('previous-secret-file'),
     previousSecret: text('previous-secret'),
     previousSecretUntil: value<'integer'>('previous-secret-until'),
+    requireKid: value<'boolean'>('require-kid'),
     claimsFormat: get('claims-format') as IssuerSettings['claimsFormat'],
     claim: text('claim'),
     scopeClaim: text('scope-claim'),

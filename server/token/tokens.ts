@@ -61,6 +61,7 @@ export function createTokens(
       keysFailed: (issuer, detail) => {
         log.warn({ issuer: shown(issuer.iss), detail }, 'the keys of an issuer cannot be loaded')
       },
+      keysLoaded: () => sessions.revocation.followKeys(),
       keysRemoved: (_issuer, keyIds) => sessions.keysRemoved(keyIds),
     },
   })
@@ -99,7 +100,8 @@ export function createTokens(
   })
   const open = async (readOnly: boolean): Promise<void> => {
     const mustBeWritable = authenticator.enabled && !readOnly
-    await revocations.open(mustBeWritable)
+    await revocations.open(mustBeWritable, readOnly)
+    sessions.revocation.followKeys()
     if (mustBeWritable) await audit.open()
     if (revocations.size > 0) log.info({ revocations: revocations.size }, 'revocations in force')
   }
@@ -138,6 +140,7 @@ function reloadIssuers(
     if (candidate === undefined) return
     const aliases = authenticator.issuers.replace(candidate)
     candidate = undefined
+    sessions.revocation.followKeys()
     const before = sessions.size
     sessions.issuersChanged(({ issuerAlias }) => aliases.has(issuerAlias))
     log.info(

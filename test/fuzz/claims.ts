@@ -118,6 +118,7 @@ export const claims: FuzzTarget = {
         kid: undefined,
         alg: 'HS256',
         keyId: '',
+        key: { kid: undefined, thumbprint: '', digests: [] },
         issuedAtMs: 0,
         expiresAtMs: (NOW + 60) * 1000,
         claimed,

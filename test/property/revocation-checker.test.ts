@@ -9,7 +9,8 @@ import { RevokedChannels } from '../../server/token/revoke/channels.ts'
 import { Enforcement } from '../../server/token/revoke/enforcement.ts'
 import { RevocationTable } from '../../server/token/revoke/table.ts'
 import { SessionIndex } from '../../server/token/revoke/targets.ts'
-import { CHANNELS, Checker, PATTERNS } from './revocation-model.ts'
+import { TrustedIssuers } from '../../server/token/verify/trusted-issuers.ts'
+import { CHANNELS, Checker, KEY_ORDERS, PATTERNS, SIGNERS } from './revocation-model.ts'
 
 const RUNS = Number(process.env['RESPCAST_CHECKER_RUNS'] ?? 300)
 
@@ -23,11 +24,19 @@ const channel = fc.constantFrom(...CHANNELS)
 const target = fc.constantFrom('a', 'a*', 'ab', '*')
 
 const login = fc
-  .tuple(slot, sub, group, role, fc.constantFrom('websocket', 'tcp'), fc.constantFrom(2, 3))
+  .tuple(
+    slot,
+    sub,
+    group,
+    role,
+    fc.constantFrom(...SIGNERS),
+    fc.constantFrom('websocket', 'tcp'),
+    fc.constantFrom(2, 3),
+  )
   .map(([at, ...who]): Step => {
-    const [subject, itsGroup, itsRole, transport, protocol] = who
+    const [subject, itsGroup, itsRole, signer, transport, protocol] = who
     return (checker) => {
-      checker.login(at, checker.mint(subject, itsGroup, itsRole), transport, protocol)
+      checker.login(at, checker.mint(subject, itsGroup, itsRole, signer), transport, protocol)
     }
   })
 
@@ -73,6 +82,11 @@ const revoke = fc.oneof(
         checker.revoke(['JTI', `t${id}`]),
   ),
   fc.constant<Step>((checker) => checker.revoke(['ALL'])),
+  fc.constantFrom(...KEY_ORDERS).map(
+    (words): Step =>
+      (checker) =>
+        checker.revoke(words),
+  ),
   {
     weight: 4,
     arbitrary: target.map(
@@ -134,7 +148,8 @@ const step = fc.oneof(
 /** Sessions that listen, so that every run has something to take away. */
 const begin: Step = async (checker) => {
   for (const [at, name] of ['a', 'b', 'a'].entries()) {
-    checker.login(at, checker.mint(`s${at % 2}`, `g${at % 2}`, 'r0'), 'websocket', 3)
+    const signer = SIGNERS[at + 1]
+    checker.login(at, checker.mint(`s${at % 2}`, `g${at % 2}`, 'r0', signer), 'websocket', 3)
     await checker.settle(1)
     await checker.settle(1)
     await checker.settle(1)
@@ -148,6 +163,7 @@ const guarantee = fc.asyncProperty(
   fc.array(step, { minLength: 10, maxLength: 60 }),
   async (mode, steps) => {
     const checker = new Checker(mode)
+    await checker.start()
     await begin(checker)
     for (const run of steps) await run(checker)
     await checker.finish()
@@ -290,6 +306,22 @@ const BROKEN: readonly Breakage[] = [
             return kind === 'group' ? [] : find.call(this, kind, name)
           },
       ),
+  ],
+  [
+    'sessions of a key are not found',
+    () =>
+      replace(
+        SessionIndex.prototype,
+        'find',
+        (find) =>
+          function (this: SessionIndex, kind, name) {
+            return kind === 'key' ? [] : find.call(this, kind, name)
+          },
+      ),
+  ],
+  [
+    'a key is revoked under one of its ids only',
+    () => replace(TrustedIssuers.prototype, 'keyNames', () => () => []),
   ],
   [
     'sessions that hold a pattern are not found',

@@ -1,10 +1,13 @@
-import { expect } from 'vitest'
+import { join } from 'node:path'
+import { calculateJwkThumbprint } from 'jose'
+import { afterAll, expect } from 'vitest'
 import { compileGlob } from '../../shared/glob.ts'
 import type { Client } from '../../server/client/client.ts'
 import type { Revocation } from '../../server/token/revoke/revocation.ts'
 import { payloadOf } from '../../server/delivery/segment.ts'
 import { command, TestCore, type TestClient } from '../support/test-core.ts'
-import { NOW, tokenFor } from '../support/tokens.ts'
+import { folderWith } from '../support/folder.ts'
+import { jwks, makeKey, NOW, payload, tokenBy, type TestKey } from '../support/tokens.ts'
 
 /** A token as the model knows it. */
 export interface ModelToken {
@@ -12,6 +15,8 @@ export interface ModelToken {
   readonly jti: string
   readonly group: string
   readonly role: string
+  /** The key that signs it. */
+  readonly key: string
   readonly iat: number
   readonly text: string
 }
@@ -45,6 +50,39 @@ function isReached({ test }: Slot, target: string): boolean {
   )
 }
 
+const first = makeKey('EdDSA', 'k1')
+const second = makeKey('EdDSA', 'k2')
+
+/** The keys of the tokens, by their thumbprints: the first has two ids in its set. */
+const KEYS = new Map(
+  await Promise.all(
+    [first, second].map(async (key) => [await calculateJwkThumbprint(key.jwk), key] as const),
+  ),
+)
+const KEY_SET = join(
+  folderWith({ 'keys.json': jwks(first, second, { ...first.jwk, kid: 'k3' }) }, afterAll),
+  'keys.json',
+)
+
+/** The words of TOKEN REVOKE that name a key, and the thumbprints of those that are meant. */
+export const KEY_ORDERS: readonly (readonly [kind: 'KID' | 'KEY', target: string])[] = [
+  ...['k1', 'k2', 'k3'].map((kid) => ['KID', kid] as const),
+  ...[...KEYS.keys()].map((thumbprint) => ['KEY', thumbprint] as const),
+]
+
+/** Signers of tokens: each key, with an id in the header that its set has for it, or without one. */
+export const SIGNERS: readonly (readonly [thumbprint: string, kid: string | undefined])[] = [
+  ...KEYS,
+].flatMap(([thumbprint, key]) =>
+  (key === first ? ['k1', 'k3', undefined] : ['k2', undefined]).map(
+    (kid) => [thumbprint, kid] as const,
+  ),
+)
+
+function isOf(kid: string, thumbprint: string): boolean {
+  return KEYS.get(thumbprint) === (kid === 'k2' ? second : first)
+}
+
 export const CHANNELS = ['a', 'ab', 'b'] as const
 export const PATTERNS = ['a*', '*', 'b'] as const
 const SLOTS = 4
@@ -64,10 +102,16 @@ export class Checker {
   #tokens = 0
 
   constructor(mode: 'close' | 'unsubscribe') {
-    this.server = new TestCore({
-      'min-string-size-avoid-copy-reply': '6',
-      'ws-revocation': mode,
-    })
+    this.server = new TestCore(
+      {
+        'jwt-jwks-file': KEY_SET,
+        'jwt-algorithms': 'EdDSA',
+        'min-string-size-avoid-copy-reply': '6',
+        'ws-revocation': mode,
+      },
+      undefined,
+      {},
+    )
     const { login, tokens } = this.server
     const verify = login.verify.bind(login)
     // Others get their turn before a verification has ended, and again before anything is done about it.
@@ -78,6 +122,11 @@ export class Checker {
       return result
     }
     tokens.revocations.commit = () => this.#gate().then(() => true)
+  }
+
+  /** Loads the keys. */
+  start(): Promise<void> {
+    return this.server.authenticator.issuers.start()
   }
 
   /** Lets a number of things that wait go on. */
@@ -132,8 +181,8 @@ export class Checker {
         if (compileGlob(pattern).matches(channel)) receivers++
       }
     }
-    const payload = Buffer.from(large ? id.padEnd(40, 'x') : id)
-    const given = this.server.registry.publish('channel', channel, payloadOf(payload))
+    const bytes = Buffer.from(large ? id.padEnd(40, 'x') : id)
+    const given = this.server.registry.publish('channel', channel, payloadOf(bytes))
     expect(given).toBe(receivers)
   }
 
@@ -167,12 +216,18 @@ export class Checker {
     )
   }
 
-  mint(sub: string, group: string, role: string): ModelToken {
+  mint(
+    sub: string,
+    group: string,
+    role: string,
+    [key, kid] = SIGNERS[0] as (typeof SIGNERS)[number],
+  ): ModelToken {
     const iat = Math.floor(this.server.clock.wallMs() / 1000)
     const jti = `t${this.#tokens++}`
     const grants = { channels: [...CHANNELS, ...PATTERNS], group, roles: [role] }
-    const text = tokenFor(grants, { sub, jti, iat, exp: NOW + 50_000 })
-    return { sub, jti, group, role, iat, text }
+    const body = payload({ respcast: grants, sub, jti, iat, exp: NOW + 50_000 })
+    const text = tokenBy(KEYS.get(key) as TestKey, body, { kid })
+    return { sub, jti, group, role, key, iat, text }
   }
 
   /** Everything that waits goes on, every socket takes what it is given. */
@@ -227,6 +282,7 @@ export class Checker {
       jti: grant.jti ?? '',
       group: grant.group ?? '',
       role: grant.roles[0] ?? '',
+      key: grant.key.thumbprint,
       iat: grant.issuedAtMs / 1000,
       text: '',
     }
@@ -253,9 +309,14 @@ export class Checker {
   #ends(revocation: ModelRevocation, { token, loggedInAt }: Slot): boolean {
     const { kind, target, beforeMs, orderedAt } = revocation
     if (!token || kind === 'channel') return false
-    const named = kind === 'all' || token[kind as 'sub' | 'jti' | 'group' | 'role'] === target
+    const named =
+      kind === 'all' ||
+      (kind === 'kid'
+        ? isOf(target, token.key)
+        : token[kind as 'sub' | 'jti' | 'group' | 'role' | 'key'] === target)
     if (!named) return false
-    return loggedInAt < orderedAt || kind === 'jti' || token.iat * 1000 <= beforeMs
+    const forever = kind === 'jti' || kind === 'kid' || kind === 'key'
+    return loggedInAt < orderedAt || forever || token.iat * 1000 <= beforeMs
   }
 
   #takes({ kind, target, scope }: ModelRevocation, token: ModelToken, channel: string): boolean {

@@ -60,6 +60,7 @@ const verified = (claimed: ClaimedGrant, body: object, sub = '42') => ({
   kid: undefined,
   alg: 'HS256',
   keyId: '',
+  key: { kid: undefined, thumbprint: '', digests: [] },
   issuedAtMs: 0,
   expiresAtMs: (NOW + 60) * 1000,
   claimed,

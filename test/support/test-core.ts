@@ -157,18 +157,20 @@ export class TestCore extends Core {
   /**
    * @param directives Beyond those of an issuer, see `tokens.ts`; `jwt-issuer` empty is no issuer.
    * @param log Silent by default; `recorded-log.ts` has one that can be read.
+   * @param env Secrets of the issuer; by default {@link SECRET}.
    */
-  constructor(directives: Directives = {}, log: Logger = silentLog()) {
+  constructor(
+    directives: Directives = {},
+    log: Logger = silentLog(),
+    env: Readonly<Record<string, string>> = { RESPCAST_CONF_JWT_SECRET: SECRET.toString('latin1') },
+  ) {
     const turn = new ManualTurn()
     const arenas = new PoisonedArenas()
     const issuer: Directives =
       directives['jwt-issuer'] === '' ? {} : { 'jwt-issuer': ISS, 'jwt-audience': AUD }
     const { 'jwt-issuer': _none, ...others } = directives
     super({
-      config: settingsOf(
-        { ...UNLIMITED, ...issuer, ...others },
-        'jwt-issuer' in issuer ? { RESPCAST_CONF_JWT_SECRET: SECRET.toString('latin1') } : {},
-      ),
+      config: settingsOf({ ...UNLIMITED, ...issuer, ...others }, 'jwt-issuer' in issuer ? env : {}),
       clock: new FakeClock(),
       log,
       fetch: noFetch,

@@ -36,6 +36,7 @@ export function testIssuer({ roles, ...changes }: IssuerChanges = {}): Issuer {
     claim: 'respcast',
     format: { kind: 'respcast' },
     ceiling: '',
+    requireKid: false,
     leewaySeconds: 5,
     maxLifetimeSeconds: 86_400,
     iss: ISS,

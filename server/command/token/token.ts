@@ -82,7 +82,7 @@ function revocations({ reply, server }: CommandContext): void {
 
 /** Writes the fields that every record has, then those that only some have. */
 function writeRecord(reply: ReplyWriter, record: Revocation): void {
-  const { scope, only, message } = record
+  const { keys, scope, only, message } = record
   const issuer = record.kind === 'issuer' ? issuerLabel(record.target) : record.issuer
   const fields: [string, string | number | undefined][] = [
     ['id', record.id],
@@ -97,6 +97,7 @@ function writeRecord(reply: ReplyWriter, record: Revocation): void {
     ['reason', utf8Bytes(record.reason)],
     ['hit', record.hit],
   ]
+  if (keys && keys.length > 0) fields.push(['keys', keys.join(' ')])
   if (scope) fields.push(['for', `${scope.kind} ${scope.name}`])
   if (only) fields.push(['only', only])
   if (message !== '') fields.push(['message', utf8Bytes(message)])
@@ -130,7 +131,7 @@ export const token: CommandData = {
       arity: -3,
       syntax: [
         [
-          'JTI <id> | SUB <sub> | GROUP <group> | ROLE <name> | KID <kid> [FROM <issuer alias>] [<option> ...]',
+          'JTI <id> | SUB <sub> | GROUP <group> | ROLE <name> | KID <kid> | KEY <thumbprint> [FROM <issuer alias>] [<option> ...]',
           'Refuses the tokens named and closes their sessions. Answers how many there were.',
         ],
         [

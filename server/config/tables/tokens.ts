@@ -69,6 +69,7 @@ export const ISSUER_PROPERTIES = {
   'previous-secret-until': integer(0, [0, LONG_MAX], 'When the previous secret ends to count.', {
     unit: 'seconds since 1970',
   }),
+  'require-kid': boolean('no', 'Refuse tokens whose header names no key; only for a JWKS.'),
   'claims-format': choice(
     'respcast',
     ['respcast', 'scope', 'authorization-details', 'groups'],

@@ -41,6 +41,10 @@ export interface Explanation {
   readonly revocation: string | undefined
   /** The smallest change that would allow it. */
   readonly fix: string | undefined
+  /** The `kid` of the key that verified the token, else the one that its header claims. */
+  readonly kid: string | undefined
+  /** The thumbprint of the key that verified the token. */
+  readonly key: string | undefined
 }
 
 /** The fields of an explanation after `allowed`, in the order of the reply. */
@@ -54,6 +58,8 @@ export const EXPLANATION_FIELDS = [
   'ceiling',
   'revocation',
   'fix',
+  'kid',
+  'key',
 ] as const satisfies readonly (keyof Explanation)[]
 
 /** An explanation in which no field applies. */
@@ -68,6 +74,8 @@ const UNEXPLAINED: Explanation = {
   ceiling: undefined,
   revocation: undefined,
   fix: undefined,
+  kid: undefined,
+  key: undefined,
 }
 
 /** The answer of TOKEN WHY: `ok`, or the reason that comes first in the order of precedence. */
@@ -92,6 +100,8 @@ function explain(subject: ExplainedGrant, question: Question | undefined): Expla
     user: grant.userName,
     issuer: issuerLabel(grant.issuerAlias),
     grant: describeUser(grant.user),
+    kid: grant.key.kid ?? grant.kid,
+    key: grant.key.thumbprint,
   }
   const bounds = joined(ceilings.map(({ name }) => name))
   if (revocation !== undefined) return { ...known, ...revocationOf(revocation) }
@@ -204,7 +214,7 @@ export class TokenExplainer {
     return this.#refused(token, result.refused)
   }
 
-  #refused(token: string, { code, detail }: TokenRefusal): Explanation {
+  #refused(token: string, { code, detail, kid, key }: TokenRefusal): Explanation {
     const iss = claimedIssuer(token)
     const issuer = iss === undefined ? undefined : this.#parts.authenticator.issuers.ofName(iss)
     // The `iss` of an unknown issuer is not in the settings.
@@ -214,6 +224,8 @@ export class TokenExplainer {
       issuer: issuer && issuerLabel(issuer.alias),
       rule: `${toByteString(detail)}${stranger}`,
       fix: FIX_FOR_FAULT[code],
+      kid,
+      key,
     }
   }
 

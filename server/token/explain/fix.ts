@@ -48,6 +48,7 @@ export const FIX_FOR_FAULT: Readonly<Partial<Record<FaultCode, string>>> = {
   'key-removed': 'a new token, signed with a key of now',
   'unknown-issuer': "a configured issuer with exactly this 'iss'",
   algorithm: 'its algorithm among those pinned for the issuer',
+  'no-kid': 'a token whose header names its key, or require-kid no for the issuer',
   'unknown-key': 'its kid in the key set of the issuer',
   signature: 'a token signed with a key of the issuer',
   'wrong-audience': "a token for this server, or its 'aud' among the audiences of the issuer",

@@ -13,6 +13,7 @@ import { parseObject } from '../verify/compact.ts'
 import { TokenFault } from '../verify/refusal.ts'
 import type { JsonObject } from '../text.ts'
 import { CommandSets, PUBLISH_RULES, SUBSCRIBE_RULES } from './token-commands.ts'
+import type { KeyNames } from '../verify/keys.ts'
 import type { VerifiedToken } from '../verify/verify.ts'
 
 /**
@@ -38,9 +39,12 @@ export interface CompiledGrant {
   /** Name of the ACL user that bounds the issuer; empty is none. See {@link GrantCompiler.identityOf}. */
   readonly issuerCeiling: string
   readonly jti: string | undefined
+  /** `kid` of the token's header, which proves nothing: see {@link key}. */
   readonly kid: string | undefined
   /** The key that verified the token, see {@link sessionKeyId}. */
   readonly keyId: string
+  /** Names of that key. */
+  readonly key: KeyNames
   /** ms since 1970; 0 for a token without `iat`. */
   readonly issuedAtMs: number
   /** ms since 1970. */
@@ -120,6 +124,7 @@ export class GrantCompiler {
       jti: token.jti,
       kid: token.kid,
       keyId: sessionKeyId(issuer.alias, token.keyId),
+      key: token.key,
       issuedAtMs: token.issuedAtMs,
       expiresAtMs: token.expiresAtMs,
       token,

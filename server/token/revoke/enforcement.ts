@@ -8,12 +8,13 @@ import {
 import { issuersOf } from '../../config/issuers.ts'
 import type { Space } from '../../pubsub/subscriber.ts'
 import type { MessageKind } from '../../resp/push.ts'
+import type { CompiledGrant } from '../grant/grants.ts'
 import { tell, tokenPushes, unsubscribePush, type LostSubscription } from '../session/pushes.ts'
 import type { SessionHost } from '../session/sessions.ts'
 import { fromByteString } from '../text.ts'
 import type { AuditEntry } from './audit.ts'
 import { optionsOf, readOrder, type ReadOrder } from './order.ts'
-import { isNamed, messageOf } from './revocation.ts'
+import { isFrom, isNamed, isOfKey, messageOf, namesKey } from './revocation.ts'
 import type { Revocation, RevocationOrder } from './revocation.ts'
 import type { RevocationTable } from './table.ts'
 import { findTargets, type LiveSessions } from './targets.ts'
@@ -70,7 +71,31 @@ export class Enforcement {
   /** Parses the words after `TOKEN REVOKE`. */
   read(words: readonly string[]): ReadOrder {
     const { clock, config } = this.#parts
-    return readOrder(words, { nowMs: clock.wallMs(), issuers: issuersOf(config) })
+    const read = readOrder(words, { nowMs: clock.wallMs(), issuers: issuersOf(config) })
+    if ('error' in read || !isOfKey(read.order.kind)) return read
+    return { ...read, order: { ...read.order, keys: this.#keysOf(read.order) } }
+  }
+
+  /**
+   * The revocation that refuses a token.
+   *
+   * A key of a secret or a PEM file has no `kid` but what tokens call it. Where a token is refused by its header, the
+   * revocation holds against its key from now on: whoever stole that key leaves the `kid` out.
+   */
+  refusing(grant: CompiledGrant): Revocation | undefined {
+    const record = this.#table.refusing(grant)
+    if (record?.kind === 'kid' && grant.key.kid === undefined) {
+      this.#addKeys(record, [grant.key.thumbprint])
+    }
+    return record
+  }
+
+  /**
+   * Lets the revocations of keys hold against the keys that they name in the key sets of now. Call it whenever those have
+   * changed: a key that is renamed later stays revoked.
+   */
+  followKeys(): void {
+    for (const record of this.#table.ofKeys()) this.#addKeys(record, this.#keysOf(record))
   }
 
   /** The live sessions that an order would hit (DRYRUN). */
@@ -145,6 +170,29 @@ export class Enforcement {
     this.#parts.registry.unsubscribe(space, client, name)
     const { count, shardCount } = client.subscriptions
     return { space, name, left: space === 'shard' ? shardCount : count }
+  }
+
+  /** Thumbprints of the keys that an order of KID or KEY names: those of key sets, and those that live sessions call so. */
+  #keysOf(order: RevocationOrder): readonly string[] {
+    const { issuers } = this.#parts.authenticator
+    const held = issuers.keyNames((issuerAlias) => isFrom(order, { issuerAlias }))
+    const keys = held.filter((key) => namesKey(order, key))
+    if (order.kind === 'kid') {
+      for (const client of this.#sessions.index.find('kid', order.target)) {
+        const grant = this.#sessions.grantOf(client)
+        if (grant && grant.key.kid === undefined && isFrom(order, grant)) keys.push(grant.key)
+      }
+    }
+    return [...new Set(keys.map(({ thumbprint }) => thumbprint))]
+  }
+
+  #addKeys(record: Revocation, keys: readonly string[]): void {
+    const grown = this.#table.addKeys(record, keys)
+    if (!grown) return
+    const { log } = this.#parts
+    log.warn({ revocation: grown.id, keys: grown.keys }, 'a revocation holds against further keys')
+    void this.#enforce(grown, this.targets(grown))
+    void this.#table.commit({ op: 'revoke', record: grown })
   }
 
   /** Cuts or restricts the sessions that a record hits. The first slice is done within the call. */

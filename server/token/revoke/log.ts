@@ -293,12 +293,13 @@ function isId(value: unknown): value is number {
 /** The checksum proves that a server wrote the record; this proves that its version knew all that is needed. */
 function isRecord(value: unknown): value is Revocation {
   if (!isJsonObject(value)) return false
-  const { id, kind, target, by, atMs } = value
+  const { id, kind, target, keys, by, atMs } = value
   const known: readonly unknown[] = REVOCATION_KINDS
   return (
     isId(id) &&
     known.includes(kind) &&
     typeof target === 'string' &&
+    (keys === undefined || (Array.isArray(keys) && keys.every((key) => typeof key === 'string'))) &&
     typeof by === 'string' &&
     typeof atMs === 'number'
   )

@@ -1,4 +1,4 @@
-import { issuerLabel, REVOCATION_KINDS } from './revocation.ts'
+import { isOfKey, issuerLabel, REVOCATION_KINDS } from './revocation.ts'
 import type { Revocation, RevocationKind, RevocationOrder, RevocationScope } from './revocation.ts'
 import { fromByteString } from '../text.ts'
 import type { ErrorLine } from '../../resp/reply-writer.ts'
@@ -45,6 +45,7 @@ const TARGET_WORDS: Readonly<Record<Exclude<RevocationKind, 'all'>, string>> = {
   group: 'a group',
   role: 'a role',
   kid: 'a key id',
+  key: 'the thumbprint of a key',
   issuer: 'the alias of an issuer',
   channel: 'a channel pattern',
 }
@@ -106,9 +107,22 @@ function checkName(kind: Exclude<RevocationKind, 'all'>, word: string): string {
     if (name.length <= MOST_PATTERN_BYTES && (name !== '' || kind === 'channel')) return name
     throw new OrderFault(`${TARGET_WORDS[kind]} has at most ${MOST_PATTERN_BYTES} bytes`)
   }
+  if (kind === 'key') return readThumbprint(word)
   if (name !== '' && name.length <= MOST_NAME_BYTES && !/[\u0000- \u007f]/.test(name)) return name
   throw new OrderFault(
     `${TARGET_WORDS[kind]} is 1 to ${MOST_NAME_BYTES} bytes without white space or controls`,
+  )
+}
+
+/** Reads 32 bytes in base64url or as hexadecimal digits. @returns Base64url. */
+function readThumbprint(word: string): string {
+  const bytes = /^[0-9a-f]{64}$/i.test(word)
+    ? Buffer.from(word, 'hex')
+    : Buffer.from(word, 'base64url')
+  const thumbprint = bytes.toString('base64url')
+  if (bytes.length === 32 && (word.length === 64 || word === thumbprint)) return thumbprint
+  throw new OrderFault(
+    `${TARGET_WORDS.key} is 43 characters of base64url or 64 hexadecimal digits, as TOKEN EXPLAIN and CLIENT LIST show it`,
   )
 }
 
@@ -211,7 +225,7 @@ function checkOptions(kind: RevocationKind, options: Options): void {
   refuse(options.from !== undefined && (kind === 'issuer' || kind === 'all'), 'FROM')
   refuse(options.scope !== undefined && kind !== 'channel', 'FOR')
   refuse(options.only !== undefined && kind !== 'channel', 'ONLY')
-  const ignoresIssueTime = kind === 'jti' || kind === 'kid' || kind === 'channel'
+  const ignoresIssueTime = !looksAtIssueTime(kind)
   refuse(options.before !== undefined && ignoresIssueTime, 'BEFORE')
   refuse(options.hard === true && ignoresIssueTime, 'HARD')
   if (options.hard && options.before !== undefined) {
@@ -243,8 +257,8 @@ function build(
   }
   const leewayMs = 1000 * Math.max(...named.map(({ leewaySeconds }) => leewaySeconds))
   const lifetimeMs = 1000 * Math.max(...named.map((each) => each.maxLifetimeSeconds))
-  const looksAtIssueTime = kind !== 'jti' && kind !== 'kid' && kind !== 'channel' && !options.hard
-  const beforeMs = looksAtIssueTime ? (options.before ?? Math.floor(nowMs) + leewayMs) : undefined
+  const looksAtIt = looksAtIssueTime(kind) && !options.hard
+  const beforeMs = looksAtIt ? (options.before ?? Math.floor(nowMs) + leewayMs) : undefined
   // The last token that is named was issued at BEFORE at the latest, and lives as long as any may.
   const leastMs = lifetimeMs + Math.max(leewayMs, (beforeMs ?? 0) - nowMs)
   return {
@@ -267,7 +281,7 @@ function expiryOf(
   nowMs: number,
   leastMs: number,
 ): number | undefined {
-  if (persist || (kind === 'kid' && ttl === undefined)) return undefined
+  if (persist || (isOfKey(kind) && ttl === undefined)) return undefined
   const least = Math.ceil(leastMs / 1000)
   if (ttl !== undefined && kind !== 'channel' && ttl < least) {
     throw new OrderFault(
@@ -275,6 +289,11 @@ function expiryOf(
     )
   }
   return Math.ceil(nowMs) + (ttl ?? least) * 1000
+}
+
+/** Reports whether a kind goes by `iat`. Whoever stole a key mints new tokens, and a channel is denied to all of them. */
+function looksAtIssueTime(kind: RevocationKind): boolean {
+  return kind !== 'jti' && kind !== 'channel' && !isOfKey(kind)
 }
 
 function shorten(word: string): string {

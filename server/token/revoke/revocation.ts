@@ -1,4 +1,5 @@
 import type { CompiledGrant } from '../grant/grants.ts'
+import type { KeyNames } from '../verify/keys.ts'
 
 /** The properties by which a revocation names tokens, and `channel`. */
 export const REVOCATION_KINDS = [
@@ -7,6 +8,7 @@ export const REVOCATION_KINDS = [
   'group',
   'role',
   'kid',
+  'key',
   'issuer',
   'all',
   'channel',
@@ -28,13 +30,18 @@ export interface RevocationScope {
 /** A revocation as TOKEN REVOKE orders it. Times are milliseconds since 1970, names byte strings. */
 export interface RevocationOrder {
   readonly kind: RevocationKind
-  /** The id, subject, group, role (without `role:`), key id, alias of an issuer, or channel pattern; empty for `all`. */
+  /** The id, subject, group, role (without `role:`), key id, key thumbprint, alias of an issuer, or channel pattern; empty for `all`. */
   readonly target: string
+  /**
+   * KID, KEY: thumbprints of further keys that it holds against, since the target named them once. A key that is renamed in
+   * its set stays revoked.
+   */
+  readonly keys?: readonly string[] | undefined
   /** FROM: the label of an issuer, see {@link issuerLabel}. */
   readonly issuer: string | undefined
   readonly scope: RevocationScope | undefined
   readonly only: 'subscribe' | 'publish' | undefined
-  /** Tokens issued at or before this are refused; undefined where `iat` is ignored (JTI, KID, HARD, CHANNEL). */
+  /** Tokens issued at or before this are refused; undefined where `iat` is ignored (JTI, KID, KEY, HARD, CHANNEL). */
   readonly beforeMs: number | undefined
   readonly hard: boolean
   /** Undefined for PERSIST. */
@@ -59,7 +66,7 @@ export interface Revocation extends RevocationOrder {
 /** The properties of a session that revocations look at. */
 type RevocationSubject = Pick<
   CompiledGrant,
-  'sub' | 'jti' | 'group' | 'roles' | 'kid' | 'issuerAlias' | 'issuedAtMs'
+  'sub' | 'jti' | 'group' | 'roles' | 'kid' | 'key' | 'issuerAlias' | 'issuedAtMs'
 >
 
 /** Maximum number of revocations in force. */
@@ -70,30 +77,50 @@ export function issuerLabel(alias: string | undefined): string {
   return alias ?? 'default'
 }
 
-/** The names under which a session is found by each kind of revocation. */
+/**
+ * The names under which a session is found by each kind of revocation. Its key ids are that of the key which verified its
+ * token, and the one that the token's header claims.
+ */
 export function namesOf(subject: RevocationSubject): readonly (readonly [IdentityKind, string])[] {
-  const { sub, jti, group, roles, kid, issuerAlias } = subject
+  const { sub, jti, group, roles, kid, key, issuerAlias } = subject
   const names: (readonly [IdentityKind, string])[] = [['sub', sub]]
   if (jti !== undefined) names.push(['jti', jti])
   if (group !== undefined) names.push(['group', group])
   if (kid !== undefined) names.push(['kid', kid])
+  if (key.kid !== undefined && key.kid !== kid) names.push(['kid', key.kid])
+  names.push(['key', key.thumbprint])
   for (const role of new Set(roles)) names.push(['role', role])
   names.push(['issuer', issuerLabel(issuerAlias)], ['all', ''])
   return names
 }
 
 /** Reports whether a session is of the issuer that FROM names, if there is one. */
-export function isFrom(order: RevocationOrder, { issuerAlias }: RevocationSubject): boolean {
+export function isFrom(
+  order: RevocationOrder,
+  { issuerAlias }: Pick<RevocationSubject, 'issuerAlias'>,
+): boolean {
   return order.issuer === undefined || order.issuer === issuerLabel(issuerAlias)
 }
 
 /** Reports whether an order names a token, apart from its `iat`. */
 export function isNamed(order: RevocationOrder, subject: RevocationSubject): boolean {
-  const { kind, target } = order
+  const { kind, target, keys } = order
   return (
     isFrom(order, subject) &&
-    namesOf(subject).some(([each, name]) => each === kind && name === target)
+    (keys?.includes(subject.key.thumbprint) === true ||
+      namesOf(subject).some(([each, name]) => each === kind && name === target))
   )
+}
+
+/** Reports whether a kind revokes keys. */
+export function isOfKey(kind: RevocationKind): kind is 'kid' | 'key' {
+  return kind === 'kid' || kind === 'key'
+}
+
+/** Reports whether an order names a key by its own `kid`, its thumbprint or another digest of it. */
+export function namesKey({ kind, target }: RevocationOrder, key: KeyNames): boolean {
+  if (kind === 'kid') return key.kid === target
+  return kind === 'key' && (key.thumbprint === target || key.digests.includes(target))
 }
 
 /** Reports whether a session is one of those that lose a channel (FOR, FROM). */

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import { RevokedChannels } from './channels.ts'
 import { encodeEntry, RevocationLog, type LogEntry, type LogFiles } from './log.ts'
-import { coversIssueTime, isFrom, MAX_REVOCATIONS, namesOf } from './revocation.ts'
+import { coversIssueTime, isFrom, isOfKey, MAX_REVOCATIONS, namesOf } from './revocation.ts'
 import type { Revocation, RevocationKind, RevocationOrder } from './revocation.ts'
 
 /** Interval at which the table looks for records that have ended, in ms. */
@@ -28,11 +28,14 @@ export class RevocationTable {
   readonly #log: RevocationLog | undefined
   readonly #byId = new Map<number, Kept>()
   readonly #byName = new Map<string, Revocation[]>()
+  /** Ids of the records of keys. */
+  readonly #ofKeys = new Set<number>()
   /** Ids of records that end, by the second in which they do. */
   readonly #ends = new Map<number, number[]>()
   #nextEnd = Number.POSITIVE_INFINITY
   #timer: Timer | undefined
   #nextId = 1
+  #isReadOnly = false
 
   /**
    * @param options `path`: the log, an absolute path; without it records live as long as the process. `onDurable`: the log
@@ -70,6 +73,11 @@ export class RevocationTable {
     for (const { record } of this.#byId.values()) yield record
   }
 
+  /** The records of keys in force (KID, KEY). */
+  ofKeys(): readonly Revocation[] {
+    return [...this.#ofKeys].flatMap((id) => this.#byId.get(id)?.record ?? [])
+  }
+
   /** The revocation that refuses a token, if there is one. */
   refusing(grant: CompiledGrant): Revocation | undefined {
     if (this.#byName.size === 0) return undefined
@@ -95,9 +103,11 @@ export class RevocationTable {
    * Reads the log.
    *
    * @param mustBeWritable Tokens can log in, so a log that cannot be written keeps the server from starting.
+   * @param readOnly The file may be that of a running server, and is never written.
    * @throws RespcastError `ERR_DATA_DIR`: the log cannot be used.
    */
-  async open(mustBeWritable: boolean): Promise<void> {
+  async open(mustBeWritable: boolean, readOnly = false): Promise<void> {
+    this.#isReadOnly = readOnly
     if (!this.#log) return
     const entries = await this.#log.read()
     const inForce = new Map<number, Revocation>()
@@ -127,14 +137,30 @@ export class RevocationTable {
     const record = this.#byId.get(id)?.record
     if (!record) return undefined
     this.#byId.delete(id)
-    if (record.kind === 'channel') {
-      this.channels.delete(record)
-    } else {
-      const key = nameKey(record.kind, record.target)
+    this.#ofKeys.delete(id)
+    if (record.kind === 'channel') this.channels.delete(record)
+    for (const key of nameKeys(record)) {
       const left = this.#byName.get(key)?.filter((each) => each !== record) ?? []
       if (left.length > 0) this.#byName.set(key, left)
       else this.#byName.delete(key)
     }
+    return record
+  }
+
+  /**
+   * Lets a revocation of keys hold against further ones. They survive a restart once {@link commit} of the record has settled.
+   *
+   * @param keys Thumbprints.
+   * @returns The record as it is now; undefined if it is not in force, or holds against all of them already.
+   */
+  addKeys({ id }: Revocation, keys: readonly string[]): Revocation | undefined {
+    const kept = this.#byId.get(id)
+    const known = kept?.record.keys ?? []
+    const added = keys.filter((key) => !known.includes(key))
+    if (!kept || added.length === 0) return undefined
+    this.lift(id)
+    const record: Revocation = { ...kept.record, keys: [...known, ...added] }
+    this.#file({ ...kept, record })
     return record
   }
 
@@ -144,6 +170,7 @@ export class RevocationTable {
    * @returns False where it could not be written.
    */
   async commit(change: Exclude<LogEntry, { readonly op: 'next' }>): Promise<boolean> {
+    if (this.#isReadOnly) return true
     return this.#log?.append(encodeEntry(change)) ?? true
   }
 
@@ -156,15 +183,20 @@ export class RevocationTable {
   #insert(record: Revocation): void {
     const { expiresAtMs } = record
     const leftMs = expiresAtMs === undefined ? Infinity : expiresAtMs - this.#clock.wallMs()
-    this.#byId.set(record.id, { record, untilMs: this.#clock.monotonicMs() + leftMs })
+    this.#file({ record, untilMs: this.#clock.monotonicMs() + leftMs })
+    if (expiresAtMs !== undefined) this.#endAt(record.id, Math.ceil(expiresAtMs / 1000))
+  }
+
+  #file(kept: Kept): void {
+    const { record } = kept
+    this.#byId.set(record.id, kept)
+    if (isOfKey(record.kind)) this.#ofKeys.add(record.id)
     if (record.kind === 'channel') this.channels.add(record)
-    else {
-      const key = nameKey(record.kind, record.target)
+    for (const key of nameKeys(record)) {
       const known = this.#byName.get(key)
       if (known) known.push(record)
       else this.#byName.set(key, [record])
     }
-    if (expiresAtMs !== undefined) this.#endAt(record.id, Math.ceil(expiresAtMs / 1000))
   }
 
   #endAt(id: number, second: number): void {
@@ -221,6 +253,12 @@ export class RevocationTable {
     for (const record of this.list()) entries.push(encodeEntry({ op: 'revoke', record }))
     return Buffer.concat(entries)
   }
+}
+
+/** The names by which a record refuses tokens; none for a channel. */
+function nameKeys({ kind, target, keys = [] }: Revocation): ReadonlySet<string> {
+  if (kind === 'channel') return new Set()
+  return new Set([nameKey(kind, target), ...keys.map((key) => nameKey('key', key))])
 }
 
 function nameKey(kind: RevocationKind, name: string): string {

@@ -26,6 +26,7 @@ export class SessionIndex {
     group: new Map(),
     role: new Map(),
     kid: new Map(),
+    key: new Map(),
     issuer: new Map(),
   }
 
@@ -78,7 +79,10 @@ export function findTargets(
 ): Client[] {
   const { kind, target, scope } = order
   if (kind !== 'channel') {
-    const named = kind === 'all' ? sessions.clients() : sessions.index.find(kind, target)
+    const named = new Set(kind === 'all' ? sessions.clients() : sessions.index.find(kind, target))
+    for (const key of order.keys ?? []) {
+      for (const client of sessions.index.find('key', key)) named.add(client)
+    }
     return [...named].filter((client) => {
       const grant = sessions.grantOf(client)
       return grant && isFrom(order, grant)

@@ -17,6 +17,7 @@ export function configuredIssuers(settings: Settings): Issuer[] {
     audience: configured.audience.map(fromByteString),
     algorithms: configured.algorithms,
     keys: keySource(configured),
+    requireKid: configured.requireKid,
     claim: fromByteString(configured.claim),
     format: claimsFormat(configured),
     roles: configured.roles?.map((glob) => compileGlob(glob)),

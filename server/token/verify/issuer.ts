@@ -47,6 +47,8 @@ export interface Issuer {
   /** Accepted signature algorithms; may be empty for a secret, which then means HS256. */
   readonly algorithms: readonly string[]
   readonly keys: KeySource
+  /** A token must name its key (`kid` in its header). */
+  readonly requireKid: boolean
   /** Name or dotted path of the claim that holds the grants. */
   readonly claim: string
   readonly format: ClaimsFormat
@@ -199,6 +201,13 @@ function keyProblems(issuer: Issuer, say: (name: string, text: string) => void):
   }
   if (keys.kind === 'jwks-url') urlProblems(keys.url, (text) => say('jwks-url', text))
   if ('path' in keys && keys.path === '') say(keys.kind, 'must name a file')
+  const of = (name: string): string => issuerDirective(issuer, name)
+  if (issuer.requireKid && keys.kind !== 'jwks-file' && keys.kind !== 'jwks-url') {
+    say(
+      'require-kid',
+      `needs keys that have a kid. Set ${of('jwks-file')} or ${of('jwks-url')}, or ${of('require-kid')} no`,
+    )
+  }
 }
 
 function urlProblems(text: string, say: (text: string) => void): void {

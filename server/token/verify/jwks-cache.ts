@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../clock.ts'
 import { RespcastError } from '../../errors.ts'
 import { parseJwks } from './keys.ts'
-import type { VerificationKey } from './keys.ts'
+import type { KeyNames, VerificationKey } from './keys.ts'
 import type { KeySet, KeySetListener } from './key-set.ts'
 
 /** Times of a {@link JwksCache}; all in milliseconds of the monotonic clock. */
@@ -102,6 +102,10 @@ export class JwksCache implements KeySet {
     return this.#usable().map((key) => key.id)
   }
 
+  names(): readonly KeyNames[] {
+    return this.#keys.map((key) => key.names)
+  }
+
   inherit(keyIds: readonly string[]): void {
     if (this.#loadedAtMs === undefined) this.#inherited = keyIds
   }
@@ -184,6 +188,7 @@ export class JwksCache implements KeySet {
     this.#inherited = []
     this.#loadedAtMs = this.#clock.monotonicMs()
     if (removed.length > 0) this.#listener.removed?.(removed)
+    this.#listener.loaded?.()
   }
 }
 

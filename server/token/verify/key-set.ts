@@ -10,7 +10,7 @@ import type { CacheTimes } from './jwks-cache.ts'
 import { fetchText } from './key-fetch.ts'
 import type { Fetch } from './key-fetch.ts'
 import { algorithmsOf, MAX_JWKS_BYTES, publicKey, secretKey } from './keys.ts'
-import type { VerificationKey } from './keys.ts'
+import type { KeyNames, VerificationKey } from './keys.ts'
 
 /** Time for one request of a key set URL, first byte to last. */
 const FETCH_TIMEOUT_MS = 5000
@@ -31,6 +31,8 @@ export interface KeySet {
   startNow(): void
   /** Ids of the keys that are trusted now. */
   ids(): readonly string[]
+  /** Names of all keys that are held, those included that are no longer or not yet trusted. */
+  names(): readonly KeyNames[]
   /**
    * Takes over the sessions that keys of a predecessor admitted, until it is known which of them are in this set: then
    * {@link KeySetListener.removed} hears of the others. A set that is complete already takes over nothing.
@@ -47,6 +49,8 @@ export interface KeySet {
 export interface KeySetListener {
   /** A load failed; the sentence is for the log. */
   failed?(detail: string): void
+  /** Keys were loaded, and verify from now on. */
+  loaded?(): void
   /** Keys were taken out; sessions that they admitted are to end. */
   removed?(keyIds: readonly string[]): void
 }
@@ -155,6 +159,11 @@ class FixedKeySet implements KeySet {
 
   ids(): readonly string[] {
     return this.#valid().map((key) => key.id)
+  }
+
+  names(): readonly KeyNames[] {
+    const previous = this.#previous
+    return previous ? [this.#current.names, previous.key.names] : [this.#current.names]
   }
 
   holds(keyId: string): boolean {

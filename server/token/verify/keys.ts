@@ -1,6 +1,6 @@
-import { createHash, createPublicKey, webcrypto } from 'node:crypto'
+import { createHash, createPublicKey, scryptSync, webcrypto } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { isJsonObject } from '../text.ts'
+import { isJsonObject, toByteString } from '../text.ts'
 import type { JsonObject } from '../text.ts'
 
 /** Algorithms with a shared secret (RFC 7518 section 3.2). */
@@ -37,11 +37,25 @@ export const MAX_JWKS_BYTES = 262_144
 /** Most keys accepted in a key set. */
 const MAX_JWKS_KEYS = 100
 
+/** The names of a key by which TOKEN REVOKE finds it. */
+export interface KeyNames {
+  /** `kid` of its JWK, a byte string; undefined for a secret or PEM key, whatever its tokens say. */
+  readonly kid: string | undefined
+  /**
+   * Base64url of 32 bytes, of the key alone: the same in a file and in a key set, and under any `kid`. For public keys that
+   * of RFC 7638 with SHA-256, for secrets see {@link secretThumbprint}.
+   */
+  readonly thumbprint: string
+  /** Other digests that KEY takes for the thumbprint, base64url. Those of a secret are fast to guess from: never shown. */
+  readonly digests: readonly string[]
+}
+
 /** A key that may verify tokens. */
 export interface VerificationKey {
   /** Fingerprint of the key itself: another key under the same `kid` has another one. Not for logs. */
   readonly id: string
   readonly kid: string | undefined
+  readonly names: KeyNames
   /** The algorithms that it may verify, by its type and by the `alg` of its key set. */
   readonly algorithms: readonly string[]
   /** The key for one of its algorithms. */
@@ -60,9 +74,15 @@ interface SecretKey extends VerificationKey {
  */
 export function secretKey(secret: Uint8Array): SecretKey {
   const imported = new Map<string, Promise<webcrypto.CryptoKey>>()
+  const octets = JSON.stringify({ k: Buffer.from(secret).toString('base64url'), kty: 'oct' })
   return {
     id: fingerprint(secret),
     kid: undefined,
+    names: {
+      kid: undefined,
+      thumbprint: secretThumbprint(secret),
+      digests: [digest(octets), digest(secret)],
+    },
     algorithms: SECRET_ALGORITHMS,
     for: (algorithm) => {
       let key = imported.get(algorithm)
@@ -82,8 +102,52 @@ export function publicKey(
   kid: string | undefined,
   algorithms: readonly string[],
 ): VerificationKey {
-  const id = fingerprint(key.export({ type: 'spki', format: 'der' }))
-  return { id, kid, algorithms, for: () => key }
+  const spki = key.export({ type: 'spki', format: 'der' })
+  const names: KeyNames = {
+    kid: kid === undefined ? undefined : toByteString(kid),
+    thumbprint: jwkThumbprint(key),
+    digests: [digest(spki)],
+  }
+  return { id: fingerprint(spki), kid, names, algorithms, for: () => key }
+}
+
+/** Thumbprint of a public key (RFC 7638 section 3): the required members of its JWK in the order of their names, hashed. */
+function jwkThumbprint(key: KeyObject): string {
+  const { crv, e, kty, n, x, y } = key.export({ format: 'jwk' })
+  return digest(JSON.stringify({ crv, e, kty, n, x, y }))
+}
+
+/** Domain of the thumbprints of secrets, so that no other use of scrypt yields the same bytes. */
+const THUMBPRINT_SALT = 'respcast token secret'
+
+/** Interactive parameters of scrypt (RFC 7914 section 2): 16 MB and some 30 ms for each guess. */
+const THUMBPRINT_COST = { N: 16_384, r: 8, p: 1 }
+
+/** Secrets whose thumbprint is remembered. A server has two for each issuer, and reads them again at each SIGHUP. */
+const MOST_THUMBPRINTS = 64
+
+const thumbprints = new Map<string, string>()
+
+/**
+ * Thumbprint of a secret: scrypt with fixed parameters, so that it is the same on every server.
+ *
+ * RFC 7638 would make it one SHA-256. It is shown in CLIENT LIST, the log and the audit log, whose readers need not hold any
+ * token, and a secret may be a phrase of 32 characters: a fast hash would let them try billions of phrases a second.
+ */
+function secretThumbprint(secret: Uint8Array): string {
+  const name = digest(secret)
+  let thumbprint = thumbprints.get(name)
+  if (thumbprint === undefined) {
+    thumbprint = scryptSync(secret, THUMBPRINT_SALT, 32, THUMBPRINT_COST).toString('base64url')
+    if (thumbprints.size >= MOST_THUMBPRINTS) thumbprints.clear()
+    thumbprints.set(name, thumbprint)
+  }
+  return thumbprint
+}
+
+/** SHA-256, base64url. */
+function digest(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('base64url')
 }
 
 /** The first 32 hex digits of a SHA-256, see {@link VerificationKey.id}. */

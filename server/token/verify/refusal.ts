@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { KeyNames } from './keys.ts'
 
 /** Longest token accepted, in bytes. */
 export const MAX_TOKEN_BYTES = 8192
@@ -12,6 +13,8 @@ export type FaultCode =
   | 'no-issuer'
   | 'unknown-issuer'
   | 'algorithm'
+  /** Its header names no key, and `jwt-require-kid` demands it. */
+  | 'no-kid'
   | 'unknown-key'
   | 'key-removed'
   | 'signature'
@@ -44,8 +47,19 @@ export interface TokenRefusal {
   readonly kid?: string
   /** Token id as a byte string, once the signature was found good. */
   readonly jti?: string
+  /** Thumbprint of the key that verified it, once the signature was found good. */
+  readonly key?: string
   /** First 16 hex digits of the SHA-256 of the token's first 8192 bytes: tells tokens apart without showing one. */
   readonly tokenHash: string
+}
+
+/** Names of a token that are known before it is known to be good; byte strings. */
+export interface TokenNames {
+  /** Of its header. */
+  kid: string | undefined
+  jti: string | undefined
+  /** Of the key that verified it. */
+  key: KeyNames | undefined
 }
 
 /** A fault of a token, thrown while it is read and caught where it is verified. */
@@ -70,7 +84,7 @@ function tokenHash(token: string): string {
 export function refuse(
   token: string,
   error: unknown,
-  names: { kid?: string | undefined; jti?: string | undefined } = {},
+  names: Partial<TokenNames> = {},
 ): TokenRefusal {
   const { code, message } =
     error instanceof TokenFault ? error : new TokenFault('internal', `failed: ${String(error)}`)
@@ -80,6 +94,7 @@ export function refuse(
     detail: message,
     ...(names.kid === undefined ? {} : { kid: names.kid }),
     ...(names.jti === undefined ? {} : { jti: names.jti }),
+    ...(names.key === undefined ? {} : { key: names.key.thumbprint }),
     tokenHash: tokenHash(token),
   }
 }

@@ -7,6 +7,7 @@ import type { Issuer, KeySource } from './issuer.ts'
 import type { CacheTimes } from './jwks-cache.ts'
 import type { Fetch } from './key-fetch.ts'
 import { createKeySet } from './key-set.ts'
+import type { KeyNames } from './keys.ts'
 import type { KeySet } from './key-set.ts'
 import type { TrustedIssuer } from './verify.ts'
 
@@ -14,6 +15,8 @@ import type { TrustedIssuer } from './verify.ts'
 interface IssuerEvents {
   /** Keys of an issuer could not be loaded; the detail is a clause for the log. */
   keysFailed?(issuer: Issuer, detail: string): void
+  /** Keys of an issuer were loaded, and verify from now on. */
+  keysLoaded?(issuer: Issuer): void
   /** Keys of an issuer are no longer trusted: sessions whose `keyId` is among them are to end. */
   keysRemoved?(issuer: Issuer, keyIds: readonly string[]): void
 }
@@ -60,6 +63,15 @@ export class TrustedIssuers {
   /** The issuer of an exact `iss`. */
   ofName(iss: string): Issuer | undefined {
     return this.#byIss.get(iss)?.issuer
+  }
+
+  /**
+   * Names of the keys that issuers hold.
+   *
+   * @param among Chooses issuers by their alias.
+   */
+  keyNames(among: (alias: string | undefined) => boolean): readonly KeyNames[] {
+    return [...this.#byAlias].flatMap(([alias, { keys }]) => (among(alias) ? keys.names() : []))
   }
 
   /** Reports whether a stored user bounds the grants of some issuer. */
@@ -165,6 +177,7 @@ export class TrustedIssuers {
       fetch,
       listener: {
         failed: (detail) => events?.keysFailed?.(issuer, detail),
+        loaded: () => events?.keysLoaded?.(issuer),
         removed: (keyIds) => {
           const ids = keyIds.map((keyId) => sessionKeyId(issuer.alias, keyId))
           events?.keysRemoved?.(issuer, ids)

@@ -6,10 +6,10 @@ import type { ClaimedGrant } from './claims.ts'
 import { decodeCompact, decodeObject, parseObject, readHeader } from './compact.ts'
 import { pinnedAlgorithms } from './issuer.ts'
 import type { Issuer } from './issuer.ts'
-import type { VerificationKey } from './keys.ts'
+import type { KeyNames, VerificationKey } from './keys.ts'
 import type { KeySet } from './key-set.ts'
 import { MAX_TOKEN_BYTES, refuse, TokenFault } from './refusal.ts'
-import type { TokenRefusal } from './refusal.ts'
+import type { TokenNames, TokenRefusal } from './refusal.ts'
 import { plainName, toByteString } from '../text.ts'
 import type { JsonObject } from '../text.ts'
 
@@ -27,11 +27,14 @@ export interface VerifiedToken {
   readonly issuer: Issuer
   readonly sub: string
   readonly jti: string | undefined
+  /** `kid` of its header. */
   readonly kid: string | undefined
   /** The algorithm of its signature. */
   readonly alg: string
   /** The key that verified it, see {@link KeySet.holds}. */
   readonly keyId: string
+  /** Names of that key. */
+  readonly key: KeyNames
   /** `iat` in ms since 1970; 0 for a token that does not say. */
   readonly issuedAtMs: number
   /** `exp` in ms since 1970. */
@@ -39,12 +42,6 @@ export interface VerifiedToken {
   readonly claimed: ClaimedGrant
   /** The payload as JSON text: placeholders in roles read it, also when a role is edited later. */
   readonly payload: string
-}
-
-/** Names of a token that are known before it is known to be good; byte strings. */
-interface TokenNames {
-  kid: string | undefined
-  jti: string | undefined
 }
 
 /** The result of a verification. */
@@ -78,7 +75,7 @@ export async function verify(
   issuers: ReadonlyMap<string, TrustedIssuer>,
   clock: Clock,
 ): Promise<Verification> {
-  const names: TokenNames = { kid: undefined, jti: undefined }
+  const names: TokenNames = { kid: undefined, jti: undefined, key: undefined }
   try {
     const [header, payload] = decodeCompact(token)
     const { alg, kid } = readHeader(header)
@@ -91,8 +88,10 @@ export async function verify(
       throw new TokenFault('algorithm', `the algorithm is not one of ${pinned.join(', ')}`)
     }
 
+    checkKid(trusted.issuer, kid)
     const keys = await trusted.keys.candidates(alg, kid)
     const { key, bytes } = await verifySignature(token, alg, keys)
+    names.key = key.names
     // The key may have been removed during the verification, and its sessions closed without this one.
     if (!trusted.keys.holds(key.id))
       throw new TokenFault('key-removed', 'its key was removed meanwhile')
@@ -109,6 +108,7 @@ export async function verify(
         kid: names.kid,
         alg,
         keyId: key.id,
+        key: key.names,
         issuedAtMs: read.issuedAtMs,
         expiresAtMs: read.expiresAtMs,
         claimed: read.claimed,
@@ -124,6 +124,10 @@ function readIssuer(payload: JsonObject): string {
   const iss = Object.hasOwn(payload, 'iss') ? payload['iss'] : undefined
   if (typeof iss !== 'string') throw new TokenFault('no-issuer', "no 'iss'")
   return iss
+}
+
+function checkKid({ requireKid }: Issuer, kid: string | undefined): void {
+  if (requireKid && !kid) throw new TokenFault('no-kid', "no 'kid' in its header")
 }
 
 async function verifySignature(
@@ -160,6 +164,7 @@ export function judgeAgain(token: VerifiedToken, issuer: Issuer, clock: Clock): 
   if (!pinnedAlgorithms(issuer).includes(token.alg)) {
     throw new TokenFault('algorithm', 'the algorithm is pinned no longer')
   }
+  checkKid(issuer, token.kid)
   const { claimed } = readPayload(issuer, parseObject(token.payload, 'payload'), clock)
   if (!isDeepStrictEqual(claimed, token.claimed)) {
     throw new TokenFault('grants', 'its claims are read in another way')

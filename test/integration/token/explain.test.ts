@@ -49,6 +49,8 @@ describe('TOKEN EXPLAIN', () => {
       ['ceiling', null],
       ['revocation', null],
       ['fix', null],
+      ['kid', null],
+      ['key', expect.stringMatching(/^[\w-]{43}$/)],
     ])
   })
 
@@ -56,7 +58,7 @@ describe('TOKEN EXPLAIN', () => {
     const { server } = await started()
     const client = await open.tcp(server, 2)
     const reply = await ask(client, 'TOKEN', 'EXPLAIN', 'no-token')
-    expect(reply).toHaveLength(20)
+    expect(reply).toHaveLength(24)
     expect((reply as unknown[]).slice(0, 4)).toEqual(['allowed', 0, 'user', null])
   })
 

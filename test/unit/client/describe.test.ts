@@ -109,7 +109,14 @@ describe('The line of a client', () => {
     const server = new TestCore()
     const client = server.connect({ transport: 'websocket' })
     const { user } = client.client.identity
-    const token = { sub: 'a b\\', iss: 'https://auth.example', jti: undefined, expiresAtMs: 5_999 }
+    const token = {
+      sub: 'a b\\',
+      iss: 'https://auth.example',
+      jti: undefined,
+      kid: undefined,
+      key: { kid: 'k 1', thumbprint: 'abc' },
+      expiresAtMs: 5_999,
+    }
     server.clients.setIdentity(client.client, {
       user: { ...user, name: 'jwt:a\tb' },
       ceilings: [],
@@ -118,7 +125,7 @@ describe('The line of a client', () => {
     const line = describeClient(client.client, 0)
     expect(line.slice(line.indexOf('io-thread'))).toBe(
       'io-thread=0 jwt-sub=a\\x20b\\x5c jwt-iss=https://auth.example jwt-jti= jwt-exp=5 origin=https://app.example ' +
-        'transport=websocket',
+        'transport=websocket jwt-kid=k\\x201 jwt-key=abc',
     )
     expect(line).toContain(' user=jwt:a\\x09b ')
   })

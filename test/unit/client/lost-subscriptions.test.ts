@@ -132,7 +132,8 @@ describe('A token session has lost', () => {
 })
 
 describe('A client that logged in by password', () => {
-  const token = { sub: '42', iss: 'i', jti: undefined, expiresAtMs: 0 }
+  const key = { kid: undefined, thumbprint: '' }
+  const token = { sub: '42', iss: 'i', jti: undefined, kid: undefined, key, expiresAtMs: 0 }
 
   /** A client of `u` that is subscribed to `a`, and the change that another text of rules makes. */
   function changed(before: string, after: string | undefined, holder: Partial<Identity> = {}) {

@@ -33,6 +33,7 @@ test('the default issuer comes of jwt directives, may name every role, and has n
       previousSecretFile: '',
       previousSecret: '',
       previousSecretUntil: 0,
+      requireKid: false,
       claimsFormat: 'respcast',
       claim: 'respcast',
       scopeClaim: 'scope',

@@ -20,6 +20,9 @@ export interface Explanation {
   readonly revocation: string
   /** The smallest change that would allow it. */
   readonly fix: string
+  /** Id and thumbprint of the key that verified the token. */
+  readonly kid: string
+  readonly key: string
 }
 
 /** Reads the reply of TOKEN EXPLAIN. */
@@ -37,6 +40,8 @@ export function parseExplanation(reply: RespValue): Explanation {
     ceiling: text('ceiling'),
     revocation: text('revocation'),
     fix: text('fix'),
+    kid: text('kid'),
+    key: text('key'),
   }
 }
 

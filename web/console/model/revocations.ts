@@ -9,6 +9,7 @@ export const REVOCATION_KINDS = [
   'GROUP',
   'ROLE',
   'KID',
+  'KEY',
   'CHANNEL',
   'ISSUER',
   'ALL',
@@ -24,7 +25,11 @@ export const KIND_TEXTS: Readonly<Record<RevocationKind, readonly [field: string
     JTI: ['Token id', 'One token, by its jti.'],
     GROUP: ['Group', 'All tokens whose claim names this group, issued until now.'],
     ROLE: ['Role', 'All tokens that name this role, issued until now.'],
-    KID: ['Key id', 'All tokens that were signed with this key, also those of the future.'],
+    KID: ['Key id', 'All tokens that the keys of this id verify, also those of the future.'],
+    KEY: [
+      'Thumbprint',
+      'The same by the thumbprint of a key: for secrets, and keys without an id.',
+    ],
     CHANNEL: ['Channel pattern', 'Takes channels away from token sessions, which stay logged in.'],
     ISSUER: ['Issuer alias', 'All tokens of one issuer that were issued until now.'],
     ALL: ['', 'All tokens of all issuers that were issued until now.'],
@@ -76,7 +81,7 @@ export function optionsOf(kind: RevocationKind): {
     target: kind !== 'ALL',
     from: kind !== 'ISSUER' && kind !== 'ALL',
     channel: kind === 'CHANNEL',
-    issueTime: kind !== 'JTI' && kind !== 'KID' && kind !== 'CHANNEL',
+    issueTime: kind !== 'JTI' && kind !== 'KID' && kind !== 'KEY' && kind !== 'CHANNEL',
   }
 }
 

@@ -102,6 +102,8 @@ function ExplanationCard({ explanation }: { readonly explanation: Explanation })
   const facts: FactList = [
     ['User', explanation.user],
     ['Issuer', explanation.issuer],
+    ['Key id', explanation.kid],
+    ['Key', explanation.key],
     ['Roles', explanation.role],
     [explanation.allowed ? 'Rule' : 'What is wrong', explanation.rule],
     ['Source', explanation.source],

@@ -1,5 +1,27 @@
 import { describe, expect, test, vi } from 'vitest'
-import { NOW, tokenFor } from '../../../support/tokens.ts'
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { calculateJwkThumbprint } from 'jose'
+import { encodeEntry, LOG_HEADER } from '../../../../server/token/revoke/log.ts'
+import { folderWith } from '../../../support/folder.ts'
+import type { TestClient } from '../../../support/test-core.ts'
+import {
+  AUD,
+  compact,
+  hmac,
+  ISS,
+  jwks,
+  makeKey,
+  NOW,
+  payload,
+  revocationOrder,
+  SECRET,
+  token as tokenWith,
+  tokenBy,
+  tokenFor,
+  type TestKey,
+} from '../../../support/tokens.ts'
 import { closeOf, login, revocable, revokedPush } from './support.ts'
 
 const REVOKED = '-WRONGPASS token revoked\r\n'
@@ -271,4 +293,312 @@ describe('The problems that /readyz reports', () => {
     vi.spyOn(server.tokens.revocations, 'problem', 'get').mockReturnValue('broken')
     expect(server.tokens.revocation.problems).toEqual(['broken'])
   })
+})
+
+/** A server whose default issuer has a key set in a file; `rotate` replaces the set, and lets the server read it. */
+function withKeys(...keys: readonly (TestKey | Readonly<Record<string, unknown>>)[]) {
+  const path = join(folderWith(), 'keys.json')
+  writeFileSync(path, jwks(...keys))
+  const options = { 'jwt-jwks-file': path, 'jwt-algorithms': 'ES256 EdDSA' }
+  const made = revocable(options, {})
+  const rotate = async (...next: typeof keys): Promise<void> => {
+    writeFileSync(path, jwks(...next))
+    made.server.set('jwt-jwks-file', path)
+    await Promise.resolve()
+  }
+  /** Logs a token of a key in. */
+  const enter = async (key: TestKey, header: object, claims: object = {}) => {
+    const client = made.server.connect({ transport: 'websocket' })
+    const answer = await login(client, tokenBy(key, payload({ sub: key.alg, ...claims }), header))
+    return { client, answer: answer.split('\r\n')[0] }
+  }
+  return { ...made, rotate, enter, start: () => made.server.authenticator.issuers.start() }
+}
+
+const NO_KID = { kid: undefined }
+const k1 = makeKey('ES256', 'k1')
+const k2 = makeKey('EdDSA', 'k2')
+const thumbprintOf = (key: TestKey): Promise<string> => calculateJwkThumbprint(key.jwk)
+
+describe('TOKEN REVOKE of a key', () => {
+  const both = async (key: TestKey): Promise<readonly string[]> => [
+    `KID ${key.kid}`,
+    `KEY ${await thumbprintOf(key)}`,
+  ]
+
+  test.each([0, 1])('cuts and refuses tokens that do not name it (%i)', async (way) => {
+    const { enter, start, token } = withKeys(k1, k2)
+    await start()
+    const named = await enter(k1, {})
+    const thief = await enter(k1, NO_KID)
+    const other = await enter(k2, NO_KID)
+    expect([named, thief, other].map(({ answer }) => answer)).toEqual(['+OK', '+OK', '+OK'])
+    expect(await token(`REVOKE ${(await both(k1))[way]}`)).toBe(':2\r\n')
+    expect(named.client.client.closed).toBe(true)
+    expect(thief.client.client.closed).toBe(true)
+    expect(other.client.client.closed).toBe(false)
+    expect((await enter(k1, {})).answer).toBe('-WRONGPASS token revoked')
+    expect((await enter(k1, NO_KID)).answer).toBe('-WRONGPASS token revoked')
+    expect((await enter(k2, {})).answer).toBe('+OK')
+  })
+
+  test('refuses the refresh of a session with a token of it', async () => {
+    const { enter, start, token } = withKeys(k1, k2)
+    await start()
+    const { client } = await enter(k2, {}, { sub: '42' })
+    client.send('SUBSCRIBE', 'a')
+    await token('REVOKE KID k1')
+    const refresh = tokenBy(k1, payload(), NO_KID)
+    expect(await login(client, refresh)).toBe('-WRONGPASS token revoked\r\n')
+    expect(client.client.closed).toBe(false)
+  })
+
+  test('finds it under the other ids that its set has for it', async () => {
+    const twin = { ...k1.jwk, kid: 'twin' }
+    const { enter, start, token } = withKeys(k1, twin, k2)
+    await start()
+    const session = await enter(k1, { kid: 'twin' })
+    expect(session.answer).toBe('+OK')
+    expect(await token('REVOKE KID k1')).toBe(':1\r\n')
+    expect(session.client.client.closed).toBe(true)
+    expect((await enter(k1, { kid: 'twin' })).answer).toBe('-WRONGPASS token revoked')
+  })
+
+  test('revokes every key of that id in a set', async () => {
+    const twin = makeKey('ES256', 'k1')
+    const { enter, start, token } = withKeys(k1, twin)
+    await start()
+    await token('REVOKE KID k1')
+    expect((await enter(k1, NO_KID)).answer).toBe('-WRONGPASS token revoked')
+    expect((await enter(twin, NO_KID)).answer).toBe('-WRONGPASS token revoked')
+  })
+
+  test('follows it when its set renames it, before and after a login', async () => {
+    const { enter, rotate, start, token } = withKeys(k1, k2)
+    await start()
+    await token('REVOKE KID k1')
+    await rotate({ ...k1.jwk, kid: 'k9' }, k2)
+    expect((await enter(k1, { kid: 'k9' })).answer).toBe('-WRONGPASS token revoked')
+    expect((await enter(k1, NO_KID)).answer).toBe('-WRONGPASS token revoked')
+  })
+
+  test('holds against a key that gets the id later, and then by another id', async () => {
+    const { enter, rotate, start, token } = withKeys({ ...k1.jwk, kid: 'old' }, k2)
+    await start()
+    const session = await enter(k1, { kid: 'old' })
+    expect(await token('REVOKE KID k1')).toBe(':0\r\n')
+    expect(session.client.client.closed).toBe(false)
+    await rotate(k1, k2)
+    expect(session.client.client.closed).toBe(true)
+    await rotate({ ...k1.jwk, kid: 'new' }, k2)
+    expect((await enter(k1, { kid: 'new' })).answer).toBe('-WRONGPASS token revoked')
+  })
+
+  test('holds until it is lifted, also against the keys that it found', async () => {
+    const { enter, rotate, start, token } = withKeys(k1)
+    await start()
+    await token('REVOKE KID k1')
+    await rotate({ ...k1.jwk, kid: 'k9' })
+    await token('UNREVOKE 1')
+    expect((await enter(k1, { kid: 'k9' })).answer).toBe('+OK')
+  })
+
+  test('compares ids as bytes', async () => {
+    const accented = makeKey('ES256', 'caf\u00e9')
+    const { admin, enter, start } = withKeys(accented)
+    await start()
+    const session = await enter(accented, NO_KID)
+    const revoke = (kid: string): Promise<string> => {
+      const bytes = Buffer.from(kid, 'utf8').toString('latin1')
+      return admin.sendAndWait('TOKEN', 'REVOKE', 'KID', bytes)
+    }
+    // Neither another case nor another normal form.
+    expect(await revoke('CAF\u00c9')).toBe(':0\r\n')
+    expect(await revoke('cafe\u0301')).toBe(':0\r\n')
+    expect(session.client.client.closed).toBe(false)
+    expect(await revoke('caf\u00e9')).toBe(':1\r\n')
+  })
+
+  test('is limited to the keys and tokens of an issuer by FROM', async () => {
+    const folder = folderWith({ 'a.json': jwks(k1), 'b.json': jwks(makeKey('ES256', 'k1')) })
+    const theirs = makeKey('EdDSA', 'k1')
+    writeFileSync(join(folder, 'b.json'), jwks(theirs))
+    const { server, token } = revocable(
+      {
+        'jwt-jwks-file': join(folder, 'a.json'),
+        'jwt-algorithms': 'ES256',
+        issuer: [
+          ['partner', 'issuer', 'https://partner.example'],
+          ['partner', 'audience', AUD],
+          ['partner', 'jwks-file', join(folder, 'b.json')],
+          ['partner', 'algorithms', 'EdDSA'],
+        ],
+      },
+      {},
+    )
+    await server.authenticator.issuers.start()
+    const enter = async (key: TestKey, iss: string) =>
+      (await login(server.connect(), tokenBy(key, payload({ iss }), NO_KID))).split('\r\n')[0]
+    await token('REVOKE KID k1 FROM default')
+    expect(await enter(k1, ISS)).toBe('-WRONGPASS token revoked')
+    expect(await enter(theirs, 'https://partner.example')).toBe('+OK')
+    await token('REVOKE KID k1')
+    expect(await enter(theirs, 'https://partner.example')).toBe('-WRONGPASS token revoked')
+  })
+
+  test('revokes a key that is listed in a set and in a PEM file at both issuers', async () => {
+    const folder = folderWith({ 'a.json': jwks(k1), 'b.pem': k1.pem })
+    const { server, token } = revocable(
+      {
+        'jwt-jwks-file': join(folder, 'a.json'),
+        'jwt-algorithms': 'ES256',
+        issuer: [
+          ['partner', 'issuer', 'https://partner.example'],
+          ['partner', 'audience', AUD],
+          ['partner', 'public-key-file', join(folder, 'b.pem')],
+          ['partner', 'algorithms', 'ES256'],
+        ],
+      },
+      {},
+    )
+    await server.authenticator.issuers.start()
+    const enter = async (iss: string, header: object) =>
+      (await login(server.connect(), tokenBy(k1, payload({ iss }), header))).split('\r\n')[0]
+    expect(await enter('https://partner.example', {})).toBe('+OK')
+    expect(await token('REVOKE KID k1')).toBe(':1\r\n')
+    expect(await enter(ISS, {})).toBe('-WRONGPASS token revoked')
+    expect(await enter('https://partner.example', { kid: 'any' })).toBe('-WRONGPASS token revoked')
+  })
+})
+
+describe('TOKEN REVOKE of a secret', () => {
+  const withKid = (kid?: string): string => tokenWith(payload(), kid === undefined ? {} : { kid })
+
+  test('by its thumbprint, or a digest of it, refuses its tokens whatever they call it', async () => {
+    const digests = [
+      createHash('sha256').update(SECRET).digest('hex'),
+      await calculateJwkThumbprint({ kty: 'oct', k: SECRET.toString('base64url') }),
+    ]
+    for (const digest of [undefined, ...digests]) {
+      const { server, token } = revocable()
+      const client = server.connect()
+      await login(client, withKid('k7'))
+      const thumbprint = server.tokens.grantOf(client.client)?.key.thumbprint as string
+      expect(await token(`REVOKE KEY ${digest ?? thumbprint}`)).toBe(':1\r\n')
+      expect(client.client.closed).toBe(true)
+      expect(await login(server.connect(), withKid())).toBe('-WRONGPASS token revoked\r\n')
+      expect(await login(server.connect(), withKid('k8'))).toBe('-WRONGPASS token revoked\r\n')
+    }
+  })
+
+  test('by the id that a live session has for it cuts those that call it otherwise', async () => {
+    const { server, token } = revocable()
+    const sessions = [server.connect(), server.connect(), server.connect()]
+    for (const [i, kid] of ['k1', 'k2', undefined].entries()) {
+      await login(sessions[i] as TestClient, withKid(kid))
+    }
+    expect(await token('REVOKE KID k1')).toBe(':3\r\n')
+    expect(await login(server.connect(), withKid())).toBe('-WRONGPASS token revoked\r\n')
+  })
+
+  test('by the id that a later token has for it does so from then on', async () => {
+    const { server, token } = revocable()
+    const thief = server.connect()
+    await login(thief, withKid())
+    expect(await token('REVOKE KID k1')).toBe(':0\r\n')
+    expect(await login(server.connect(), withKid('k1'))).toBe('-WRONGPASS token revoked\r\n')
+    expect(thief.client.closed).toBe(true)
+    expect(await login(server.connect(), withKid('k2'))).toBe('-WRONGPASS token revoked\r\n')
+  })
+
+  test('spares the tokens of its successor', async () => {
+    const { server, token } = revocable(
+      {},
+      {
+        RESPCAST_CONF_JWT_SECRET: 'n'.repeat(32),
+        RESPCAST_CONF_JWT_PREVIOUS_SECRET: SECRET.toString('latin1'),
+        RESPCAST_CONF_JWT_PREVIOUS_SECRET_UNTIL: String(NOW + 100_000),
+      },
+    )
+    const successor = compact(
+      { alg: 'HS256' },
+      payload({ sub: 'new' }),
+      hmac(Buffer.alloc(32, 'n')),
+    )
+    const [old, fresh] = [server.connect(), server.connect()]
+    await login(old, withKid())
+    await login(fresh, successor)
+    const thumbprint = server.tokens.grantOf(old.client)?.key.thumbprint as string
+    expect(await token(`REVOKE KEY ${thumbprint}`)).toBe(':1\r\n')
+    expect(fresh.client.closed).toBe(false)
+    expect(await login(server.connect(), withKid())).toBe('-WRONGPASS token revoked\r\n')
+  })
+})
+
+test('A revocation of a key survives a restart with the keys that it found', async () => {
+  const folder = folderWith({ 'keys.json': jwks(k1, k2) })
+  const path = join(folder, 'keys.json')
+  const options = {
+    dir: folder,
+    'token-log-file': 'token.log',
+    'jwt-jwks-file': path,
+    'jwt-algorithms': 'ES256 EdDSA',
+  }
+  const first = revocable(options, {})
+  await first.server.start()
+  expect(await first.token('REVOKE KID k1')).toBe(':0\r\n')
+  await first.server.tokens.revocations.close()
+  first.server.stop()
+  writeFileSync(path, jwks({ ...k1.jwk, kid: 'renamed' }, k2))
+  const second = revocable(options, {})
+  await second.server.start()
+  const answer = await login(second.server.connect(), tokenBy(k1, payload(), { kid: 'renamed' }))
+  expect(answer).toBe('-WRONGPASS token revoked\r\n')
+  expect(await second.token('REVOCATIONS')).toContain(
+    `$4\r\nkeys\r\n$43\r\n${await thumbprintOf(k1)}`,
+  )
+  second.server.stop()
+})
+
+test('A log of a version that did not keep keys holds against those of now', async () => {
+  const record = {
+    ...revocationOrder({ kind: 'kid', target: 'k1' }),
+    id: 1,
+    by: 'ops',
+    atMs: 1,
+    hit: 0,
+  }
+  const log = Buffer.concat([Buffer.from(LOG_HEADER), encodeEntry({ op: 'revoke', record })])
+  const folder = folderWith({ 'keys.json': jwks(k1), 'token.log': log.toString('latin1') })
+  const { server } = revocable(
+    {
+      dir: folder,
+      'token-log-file': 'token.log',
+      'jwt-jwks-file': join(folder, 'keys.json'),
+      'jwt-algorithms': 'ES256',
+    },
+    {},
+  )
+  await server.start()
+  expect(await login(server.connect(), tokenBy(k1, payload(), NO_KID))).toBe(
+    '-WRONGPASS token revoked\r\n',
+  )
+  expect([...server.tokens.revocations.list()][0]?.keys).toEqual([await thumbprintOf(k1)])
+  server.stop()
+})
+
+test('CLIENT LIST and TOKEN EXPLAIN name the key', async () => {
+  const { admin, enter, start } = withKeys(k1)
+  await start()
+  const { client } = await enter(k1, NO_KID)
+  const thumbprint = await thumbprintOf(k1)
+  expect(admin.send('CLIENT', 'LIST')).toContain(
+    ` transport=websocket jwt-kid=k1 jwt-key=${thumbprint}\n`,
+  )
+  const explained = admin.send('TOKEN', 'EXPLAIN', 'CLIENT', String(client.client.id))
+  expect(explained).toContain(`$3\r\nkid\r\n$2\r\nk1\r\n$3\r\nkey\r\n$43\r\n${thumbprint}\r\n`)
+  const expired = tokenBy(k1, payload({ exp: NOW - 1 }), NO_KID)
+  expect(await admin.sendAndWait('TOKEN', 'EXPLAIN', expired)).toContain(
+    `$3\r\nkey\r\n$43\r\n${thumbprint}\r\n`,
+  )
 })

@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { readOrder } from '../../../../server/token/revoke/order.ts'
 
 const NOW_MS = 1_700_000_000_000
+/** 32 bytes in base64url. */
+const TP = 'A'.repeat(42) + 'E'
+
 const ISSUERS = [
   { alias: undefined, leewaySeconds: 5, maxLifetimeSeconds: 3_600 },
   { alias: 'partner', leewaySeconds: 10, maxLifetimeSeconds: 600 },
@@ -34,6 +37,8 @@ describe('The end of a record', () => {
     ['ALL TTL 9999', 9_999],
     ['KID a', undefined],
     ['KID a TTL 3610', 3_610],
+    [`KEY ${TP}`, undefined],
+    [`KEY ${TP} TTL 3610`, 3_610],
     ['SUB a PERSIST', undefined],
     ['SUB a HARD PERSIST', undefined],
     ['SUB a HARD TTL 3610', 3_610],
@@ -56,6 +61,7 @@ describe('BEFORE', () => {
     ['SUB a HARD PERSIST', undefined],
     ['JTI a', undefined],
     ['KID a', undefined],
+    [`KEY ${TP}`, undefined],
     ['CHANNEL a PERSIST', undefined],
   ])('of %s is %s', (line, beforeMs) => {
     expect(order(line).beforeMs).toBe(beforeMs)
@@ -79,15 +85,23 @@ test('words are read in any case and any order', () => {
   })
 })
 
+const NO_THUMBPRINT =
+  'ERR the thumbprint of a key is 43 characters of base64url or 64 hexadecimal digits, as TOKEN EXPLAIN and CLIENT LIST show it'
+
+test('The thumbprint of a key is read in base64url or as hexadecimal digits', () => {
+  expect(order(`KEY ${TP}`).target).toBe(TP)
+  expect(order(`KEY ${Buffer.from(TP, 'base64url').toString('hex').toUpperCase()}`).target).toBe(TP)
+})
+
 describe('A malformed order is refused with what is wrong', () => {
   test.each([
     [
       '',
-      "ERR Unknown kind of revocation ''. Use one of JTI, SUB, GROUP, ROLE, KID, ISSUER, ALL, CHANNEL",
+      "ERR Unknown kind of revocation ''. Use one of JTI, SUB, GROUP, ROLE, KID, KEY, ISSUER, ALL, CHANNEL",
     ],
     [
       'USER 42',
-      "ERR Unknown kind of revocation 'USER'. Use one of JTI, SUB, GROUP, ROLE, KID, ISSUER, ALL, CHANNEL",
+      "ERR Unknown kind of revocation 'USER'. Use one of JTI, SUB, GROUP, ROLE, KID, KEY, ISSUER, ALL, CHANNEL",
     ],
     ['SUB', 'ERR TOKEN REVOKE SUB needs a subject'],
     ['CHANNEL', 'ERR TOKEN REVOKE CHANNEL needs a channel pattern'],
@@ -113,6 +127,12 @@ describe('A malformed order is refused with what is wrong', () => {
     ['CHANNEL a ONLY READ PERSIST', 'ERR ONLY must be followed by SUBSCRIBE or PUBLISH'],
     ['JTI a BEFORE 1700000000000', 'ERR BEFORE does not apply to JTI'],
     ['KID a HARD PERSIST', 'ERR HARD does not apply to KID'],
+    [`KEY ${TP} HARD PERSIST`, 'ERR HARD does not apply to KEY'],
+    ['KEY', 'ERR TOKEN REVOKE KEY needs the thumbprint of a key'],
+    ['KEY k1', NO_THUMBPRINT],
+    [`KEY ${TP}=`, NO_THUMBPRINT],
+    [`KEY ${'A'.repeat(43).replace(/A$/, 'B')}`, NO_THUMBPRINT],
+    [`KEY ${'0'.repeat(63)}`, NO_THUMBPRINT],
     ['CHANNEL a BEFORE 1700000000000 PERSIST', 'ERR BEFORE does not apply to CHANNEL'],
     ['SUB a BEFORE yesterday', 'ERR BEFORE is not a time in milliseconds since 1970'],
     ['SUB a BEFORE -1', 'ERR BEFORE is not a time in milliseconds since 1970'],

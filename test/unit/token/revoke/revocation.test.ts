@@ -4,6 +4,7 @@ import {
   isInScope,
   isNamed,
   messageOf,
+  namesKey,
   namesOf,
   type RevocationOrder,
 } from '../../../../server/token/revoke/revocation.ts'
@@ -15,6 +16,7 @@ const SUBJECT = {
   group: 'acme',
   roles: ['member', 'editor', 'member'],
   kid: 'k1',
+  key: { kid: 'k1', thumbprint: 'tp1', digests: ['d1'] },
   issuerAlias: 'shop',
   issuedAtMs: 1_000,
 } as const
@@ -26,6 +28,7 @@ describe('The names of a session', () => {
       ['jti', 't1'],
       ['group', 'acme'],
       ['kid', 'k1'],
+      ['key', 'tp1'],
       ['role', 'member'],
       ['role', 'editor'],
       ['issuer', 'shop'],
@@ -34,13 +37,37 @@ describe('The names of a session', () => {
   })
 
   test('leave out what its token does not say; the issuer without an alias is `default`', () => {
-    const bare = { ...SUBJECT, jti: undefined, group: undefined, kid: undefined, roles: [] }
+    const key = { ...SUBJECT.key, kid: undefined }
+    const bare = { ...SUBJECT, jti: undefined, group: undefined, kid: undefined, key, roles: [] }
     expect(namesOf({ ...bare, issuerAlias: undefined })).toEqual([
       ['sub', '42'],
+      ['key', 'tp1'],
       ['issuer', 'default'],
       ['all', ''],
     ])
   })
+})
+
+test('The key ids of a session are that of its key and the one that its token claims', () => {
+  const kids = (kid: string | undefined, own: string | undefined): string[] =>
+    namesOf({ ...SUBJECT, kid, key: { ...SUBJECT.key, kid: own } }).flatMap(([kind, name]) =>
+      kind === 'kid' ? [name] : [],
+    )
+  expect(kids(undefined, 'own')).toEqual(['own'])
+  expect(kids('claimed', undefined)).toEqual(['claimed'])
+  expect(kids('claimed', 'own')).toEqual(['claimed', 'own'])
+})
+
+test('A key is named by its own id, its thumbprint, or another digest of it', () => {
+  const names = (kind: RevocationOrder['kind'], target: string): boolean =>
+    namesKey(revocationOrder({ kind, target }), SUBJECT.key)
+  expect(names('kid', 'k1')).toBe(true)
+  expect(names('kid', 'K1')).toBe(false)
+  expect(names('key', 'tp1')).toBe(true)
+  expect(names('key', 'd1')).toBe(true)
+  expect(names('key', 'k1')).toBe(false)
+  expect(names('kid', 'tp1')).toBe(false)
+  expect(names('sub', 'k1')).toBe(false)
 })
 
 describe('An order names a token', () => {
@@ -53,6 +80,9 @@ describe('An order names a token', () => {
     ['by ALL', { kind: 'all', target: '' }, true],
     ['by a subject that is called like its group', { target: 'acme' }, false],
     ['whatever its issue time', { beforeMs: 1 }, true],
+    ['by its key', { kind: 'key', target: 'tp1' }, true],
+    ['by a key that its record holds against', { kind: 'kid', target: 'old', keys: ['tp1'] }, true],
+    ['by its key at another issuer', { kind: 'key', target: 'tp1', issuer: 'default' }, false],
   ])('%s: %s', (_name, changes, expected) => {
     expect(isNamed(revocationOrder(changes), SUBJECT)).toBe(expected)
   })

@@ -3,9 +3,13 @@ import type { Directives } from '../../../support/settings.ts'
 import type { ConnectOptions } from '../../../support/test-core.ts'
 import { tokenFor } from '../../../support/tokens.ts'
 
-/** A server, and an administrator on it. */
-export function revocable(options: Directives = {}) {
-  const server = new TestCore(options)
+/**
+ * A server, and an administrator on it.
+ *
+ * @param env Secrets of the issuer, see {@link TestCore}.
+ */
+export function revocable(options: Directives = {}, env?: Readonly<Record<string, string>>) {
+  const server = new TestCore(options, undefined, env)
   const admin = server.connect({ protocol: 3 })
   /** A session of a token with these grants; what its login was answered is taken. */
   const session = async (

@@ -148,6 +148,11 @@ describe('an issuer is refused, with the directive to change', () => {
       { keys: { kind: 'jwks-file', path: '' }, algorithms: ['RS256'] },
       /^jwt-jwks-file must name a file/,
     ],
+    [
+      'that demands a kid of tokens by a secret',
+      { requireKid: true },
+      /^jwt-require-kid needs keys that have a kid\. Set jwt-jwks-file or jwt-jwks-url, or jwt-require-kid no$/,
+    ],
     ['with an alias in capitals', { alias: 'Shop' }, /^issuer 'Shop' must have a name/],
     ['with an alias of 33 characters', { alias: 'a'.repeat(33) }, /must have a name/],
     ['under an alias, without iss', { alias: 'shop', iss: '' }, /^issuer shop issuer must be/],

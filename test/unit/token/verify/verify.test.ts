@@ -1,13 +1,17 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createKeySet, type KeySet } from '../../../../server/token/verify/key-set.ts'
 import type { FaultCode } from '../../../../server/token/verify/refusal.ts'
 import type { VerifiedToken } from '../../../../server/token/verify/verify.ts'
-import { looksLikeToken, verify } from '../../../../server/token/verify/verify.ts'
+import { judgeAgain, looksLikeToken, verify } from '../../../../server/token/verify/verify.ts'
+import { folderWith } from '../../../support/folder.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import {
   compact,
   encodePart,
   hmac,
+  jwks,
+  makeKey,
   noFetch,
   NOW,
   payload,
@@ -16,6 +20,7 @@ import {
   type IssuerChanges,
   testIssuer,
   token,
+  tokenBy,
   tokenFor,
   userOf,
 } from '../../../support/tokens.ts'
@@ -202,6 +207,27 @@ describe('a refusal', () => {
     const rooms = Array.from({ length: 257 }, (_, at) => `${at}`)
     const result = await authenticator.authenticate(tokenFor({ roles: ['r'] }, { rooms }))
     expect(result).toHaveProperty('refused.code', 'role-expansion')
+  })
+
+  test('has the code no-kid where its issuer demands one, also when it does so later', async () => {
+    const clock = new FakeClock(NOW * 1000)
+    const key = makeKey('ES256', 'k')
+    const path = join(folderWith({ 'keys.json': jwks(key) }), 'keys.json')
+    const issuer = testIssuer({ keys: { kind: 'jwks-file', path }, algorithms: ['ES256'] })
+    const keys = createKeySet(issuer, { clock, fetch: noFetch, listener: {} })
+    await keys.start()
+    const verified = (requireKid: boolean, kid: string | undefined) =>
+      verify(
+        tokenBy(key, payload(), { kid }),
+        new Map([[issuer.iss, { issuer: { ...issuer, requireKid }, keys }]]),
+        clock,
+      )
+    expect(await verified(true, 'k')).toHaveProperty('ok')
+    expect(await verified(true, undefined)).toHaveProperty('refused.code', 'no-kid')
+    expect(await verified(true, '')).toHaveProperty('refused.code', 'no-kid')
+    const result = await verified(false, undefined)
+    if (!('ok' in result)) throw new Error('refused')
+    expect(() => judgeAgain(result.ok, { ...issuer, requireKid: true }, clock)).toThrow("no 'kid'")
   })
 
   test('names jti only once the signature is good', async () => {
