@@ -1,5 +1,5 @@
 import type { Services } from '../command/context.ts'
-import { ISSUER_DIRECTIVES } from '../config/issuers.ts'
+import { ISSUER_DIRECTIVES, issuersOf } from '../config/issuers.ts'
 import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
 import { shown } from '../log.ts'
@@ -68,6 +68,7 @@ export function createTokens(
   const path = config.path('token-log-file')
   const revocations = new RevocationTable({
     clock,
+    terms: () => issuersOf(config),
     path,
     onDurable: (isDurable, error) => {
       if (isDurable) log.info({ path }, 'revocations are durable again')
@@ -140,6 +141,7 @@ function reloadIssuers(
     if (candidate === undefined) return
     const aliases = authenticator.issuers.replace(candidate)
     candidate = undefined
+    sessions.revocations.followTerms()
     sessions.revocation.followKeys()
     const before = sessions.size
     sessions.issuersChanged(({ issuerAlias }) => aliases.has(issuerAlias))

@@ -77,11 +77,13 @@ function actorOf({ client }: CommandContext): RevocationActor {
 function revocations({ reply, server }: CommandContext): void {
   const records = [...server.tokens.revocations.list()]
   reply.array(records.length)
-  for (const record of records) writeRecord(reply, record)
+  for (const record of records) {
+    writeRecord(reply, record, server.tokens.revocations.endOf(record))
+  }
 }
 
 /** Writes the fields that every record has, then those that only some have. */
-function writeRecord(reply: ReplyWriter, record: Revocation): void {
+function writeRecord(reply: ReplyWriter, record: Revocation, endsAtMs: number | undefined): void {
   const { keys, scope, only, message } = record
   const issuer = record.kind === 'issuer' ? issuerLabel(record.target) : record.issuer
   const fields: [string, string | number | undefined][] = [
@@ -91,7 +93,7 @@ function writeRecord(reply: ReplyWriter, record: Revocation): void {
     ['issuer', issuer],
     ['before', record.beforeMs],
     ['hard', record.hard ? 1 : 0],
-    ['expires', record.expiresAtMs],
+    ['expires', endsAtMs],
     ['by', record.by],
     ['at', record.atMs],
     ['reason', utf8Bytes(record.reason)],

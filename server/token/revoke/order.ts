@@ -4,7 +4,7 @@ import { fromByteString } from '../text.ts'
 import type { ErrorLine } from '../../resp/reply-writer.ts'
 
 /** The settings of an issuer that decide how long its tokens may live. */
-interface IssuerTerms {
+export interface IssuerTerms {
   readonly alias: string | undefined
   readonly leewaySeconds: number
   readonly maxLifetimeSeconds: number
@@ -269,6 +269,8 @@ function build(
     only: options.only,
     beforeMs,
     hard: options.hard === true,
+    issuedByMs:
+      beforeMs === undefined && kind !== 'channel' ? Math.floor(nowMs) + leewayMs : undefined,
     expiresAtMs: expiryOf(kind, options, nowMs, leastMs),
     reason: options.reason ?? '',
     message: options.message ?? '',

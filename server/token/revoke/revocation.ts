@@ -44,8 +44,10 @@ export interface RevocationOrder {
   /** Tokens issued at or before this are refused; undefined where `iat` is ignored (JTI, KID, KEY, HARD, CHANNEL). */
   readonly beforeMs: number | undefined
   readonly hard: boolean
-  /** Undefined for PERSIST. */
+  /** Undefined for PERSIST. The record may hold for longer, see {@link RevocationTable.endOf}. */
   readonly expiresAtMs: number | undefined
+  /** The tokens that exist were issued by then, where BEFORE does not say so. */
+  readonly issuedByMs?: number | undefined
   /** For the audit log. */
   readonly reason: string
   /** For the clients that it hits; empty for the default text. */
@@ -61,6 +63,8 @@ export interface Revocation extends RevocationOrder {
   readonly atMs: number
   /** Live sessions that it hit when it was made. */
   readonly hit: number
+  /** It stands for several that have ended, see {@link EndedRevocations}. */
+  readonly isMerged?: boolean | undefined
 }
 
 /** The properties of a session that revocations look at. */
@@ -130,6 +134,25 @@ export function isInScope(order: RevocationOrder, subject: RevocationSubject): b
   if (scope === undefined) return true
   if (scope.kind === 'role') return subject.roles.includes(scope.name)
   return subject[scope.kind] === scope.name
+}
+
+/**
+ * The time by which the tokens that a revocation is about were issued, in ms since 1970: BEFORE, or the time of the order
+ * with the leeway of the issuer's clock.
+ */
+export function issuedBy({ beforeMs, issuedByMs, atMs }: Revocation): number {
+  return beforeMs ?? issuedByMs ?? atMs
+}
+
+/** The keys under which a record is filed: the names by which it refuses tokens; none for a channel. */
+export function nameKeys({ kind, target, keys = [] }: RevocationOrder): ReadonlySet<string> {
+  if (kind === 'channel') return new Set()
+  return new Set([nameKey(kind, target), ...keys.map((key) => nameKey('key', key))])
+}
+
+/** The key of one name, see {@link namesOf}. */
+export function nameKey(kind: RevocationKind, name: string): string {
+  return `${kind}\n${name}`
 }
 
 /** Reports whether a revocation that names a token also covers the time at which it was issued. */

@@ -2,14 +2,28 @@ import type { Clock, Timer } from '../../clock.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import { RevokedChannels } from './channels.ts'
 import { encodeEntry, RevocationLog, type LogEntry, type LogFiles } from './log.ts'
-import { coversIssueTime, isFrom, isOfKey, MAX_REVOCATIONS, namesOf } from './revocation.ts'
-import type { Revocation, RevocationKind, RevocationOrder } from './revocation.ts'
+import { EndedRevocations } from './ended.ts'
+import type { IssuerTerms } from './order.ts'
+import {
+  coversIssueTime,
+  isFrom,
+  isOfKey,
+  issuedBy,
+  issuerLabel,
+  MAX_REVOCATIONS,
+  nameKey,
+  nameKeys,
+  namesOf,
+} from './revocation.ts'
+import type { Revocation, RevocationOrder } from './revocation.ts'
 
 /** Interval at which the table looks for records that have ended, in ms. */
 const LOOK_MS = 1_000
 
 interface Kept {
   readonly record: Revocation
+  /** Wall clock, see {@link RevocationTable.endOf}; undefined for no end. */
+  readonly endsAtMs: number | undefined
   /** Monotonic: the record is kept until then, even if the wall clock is set. */
   readonly untilMs: number
 }
@@ -17,14 +31,17 @@ interface Kept {
 /**
  * The revocations of this server: in force in memory at once, in the log a moment later.
  *
- * A record ends when both clocks say so: a wall clock that is set forwards and back again must not let a token return.
+ * A record ends when both clocks say so: a wall clock that is set forwards and back again must not let a token return. Its
+ * end follows `jwt-max-lifetime` ({@link endOf}), so that a longer one does not let a token return either.
  */
 export class RevocationTable {
   /** Revocations of channels, for the overlays of sessions. */
   readonly channels = new RevokedChannels()
   /** Called once for each record that has ended, when it is no longer in force. */
   onExpired: (record: Revocation) => void = () => {}
+  readonly #ended = new EndedRevocations(() => this.#nextId++)
   readonly #clock: Clock
+  readonly #terms: () => readonly IssuerTerms[]
   readonly #log: RevocationLog | undefined
   readonly #byId = new Map<number, Kept>()
   readonly #byName = new Map<string, Revocation[]>()
@@ -38,17 +55,19 @@ export class RevocationTable {
   #isReadOnly = false
 
   /**
-   * @param options `path`: the log, an absolute path; without it records live as long as the process. `onDurable`: the log
+   * @param options `terms`: of the issuers as they are now. `path`: the log, an absolute path; without it records live as long as the process. `onDurable`: the log
    *   cannot be written, or can be again.
    */
   constructor(options: {
     readonly clock: Clock
+    readonly terms?: () => readonly IssuerTerms[]
     readonly path?: string
     readonly files?: LogFiles
     readonly onDurable?: (isDurable: boolean, error?: unknown) => void
   }) {
-    const { clock, path = '', files, onDurable = () => {} } = options
+    const { clock, terms = () => [], path = '', files, onDurable = () => {} } = options
     this.#clock = clock
+    this.#terms = terms
     if (path !== '') {
       this.#log = new RevocationLog(path, clock, () => this.#encoded(), onDurable, files)
     }
@@ -80,13 +99,55 @@ export class RevocationTable {
 
   /** The revocation that refuses a token, if there is one. */
   refusing(grant: CompiledGrant): Revocation | undefined {
-    if (this.#byName.size === 0) return undefined
-    for (const [kind, name] of namesOf(grant)) {
-      for (const record of this.#byName.get(nameKey(kind, name)) ?? []) {
-        if (isFrom(record, grant) && coversIssueTime(record, grant.issuedAtMs)) return record
+    if (this.#byName.size > 0) {
+      for (const [kind, name] of namesOf(grant)) {
+        for (const record of this.#byName.get(nameKey(kind, name)) ?? []) {
+          if (isFrom(record, grant) && this.#covers(record, grant)) return record
+        }
       }
     }
-    return undefined
+    return this.#ended.refusing(grant)
+  }
+
+  /** Reports whether a record covers the issue time of a token. Past its own end only tokens of before the order are left. */
+  #covers(record: Revocation, { issuedAtMs }: CompiledGrant): boolean {
+    if (!coversIssueTime(record, issuedAtMs)) return false
+    const { expiresAtMs } = record
+    if (expiresAtMs === undefined || issuedAtMs <= issuedBy(record)) return true
+    return this.#clock.wallMs() < expiresAtMs
+  }
+
+  /**
+   * The time at which a record ends, in ms since 1970: that of its TTL, but not before the tokens that it is about would end
+   * under the `jwt-max-lifetime` of now. Undefined for PERSIST.
+   */
+  endOf(record: Revocation): number | undefined {
+    const { kind, expiresAtMs } = record
+    if (expiresAtMs === undefined || kind === 'channel') return expiresAtMs
+    const issuer = kind === 'issuer' ? record.target : record.issuer
+    const lifetimes = this.#terms()
+      .filter(({ alias }) => issuer === undefined || issuer === issuerLabel(alias))
+      .map(({ maxLifetimeSeconds }) => maxLifetimeSeconds * 1000)
+    return Math.max(expiresAtMs, issuedBy(record) + Math.max(0, ...lifetimes))
+  }
+
+  /**
+   * Follows a change of `jwt-max-lifetime`: records in force end later or earlier, and ended ones are in force again where
+   * their tokens could be valid now.
+   */
+  followTerms(): void {
+    const nowMs = this.#clock.wallMs()
+    this.#ends.clear()
+    this.#nextEnd = Number.POSITIVE_INFINITY
+    for (const [id, kept] of this.#byId) {
+      const endsAtMs = this.endOf(kept.record)
+      if (endsAtMs === undefined) continue
+      const untilMs = kept.untilMs + endsAtMs - (kept.endsAtMs ?? endsAtMs)
+      this.#byId.set(id, { ...kept, endsAtMs, untilMs })
+      this.#endAt(id, Math.ceil(endsAtMs / 1000))
+    }
+    const isInForce = (record: Revocation): boolean => (this.endOf(record) ?? Infinity) > nowMs
+    for (const record of this.#ended.take(isInForce)) this.#insert(record)
   }
 
   /**
@@ -118,9 +179,10 @@ export class RevocationTable {
     }
     const nowMs = this.#clock.wallMs()
     for (const record of inForce.values()) {
-      if (record.expiresAtMs === undefined || record.expiresAtMs > nowMs) this.#insert(record)
+      if ((this.endOf(record) ?? Infinity) > nowMs) this.#insert(record)
+      else this.#ended.add(record)
     }
-    const isStale = this.size + 1 < entries.length
+    const isStale = this.size + this.#ended.size + 1 < entries.length
     if (mustBeWritable) await this.#log.prepare(isStale)
   }
 
@@ -135,7 +197,7 @@ export class RevocationTable {
   /** Takes a revocation out of force. @returns The record, if there was one. */
   lift(id: number): Revocation | undefined {
     const record = this.#byId.get(id)?.record
-    if (!record) return undefined
+    if (!record) return this.#ended.delete(id)
     this.#byId.delete(id)
     this.#ofKeys.delete(id)
     if (record.kind === 'channel') this.channels.delete(record)
@@ -181,10 +243,10 @@ export class RevocationTable {
   }
 
   #insert(record: Revocation): void {
-    const { expiresAtMs } = record
-    const leftMs = expiresAtMs === undefined ? Infinity : expiresAtMs - this.#clock.wallMs()
-    this.#file({ record, untilMs: this.#clock.monotonicMs() + leftMs })
-    if (expiresAtMs !== undefined) this.#endAt(record.id, Math.ceil(expiresAtMs / 1000))
+    const endsAtMs = this.endOf(record)
+    const leftMs = endsAtMs === undefined ? Infinity : endsAtMs - this.#clock.wallMs()
+    this.#file({ record, endsAtMs, untilMs: this.#clock.monotonicMs() + leftMs })
+    if (endsAtMs !== undefined) this.#endAt(record.id, Math.ceil(endsAtMs / 1000))
   }
 
   #file(kept: Kept): void {
@@ -237,6 +299,7 @@ export class RevocationTable {
         continue
       }
       this.lift(id)
+      this.#ended.add(kept.record)
       ended.push(kept.record)
     }
     return left
@@ -247,22 +310,14 @@ export class RevocationTable {
     this.#timer = undefined
   }
 
-  /** Everything in force, encoded: the content of a log that is written anew. */
+  /** Everything in force or remembered, encoded: the content of a log that is written anew. */
   #encoded(): Buffer {
     const entries = [encodeEntry({ op: 'next', id: this.#nextId })]
-    for (const record of this.list()) entries.push(encodeEntry({ op: 'revoke', record }))
+    for (const record of [...this.#ended.list(), ...this.list()]) {
+      entries.push(encodeEntry({ op: 'revoke', record }))
+    }
     return Buffer.concat(entries)
   }
-}
-
-/** The names by which a record refuses tokens; none for a channel. */
-function nameKeys({ kind, target, keys = [] }: Revocation): ReadonlySet<string> {
-  if (kind === 'channel') return new Set()
-  return new Set([nameKey(kind, target), ...keys.map((key) => nameKey('key', key))])
-}
-
-function nameKey(kind: RevocationKind, name: string): string {
-  return `${kind}\n${name}`
 }
 
 function nextIdOf(entry: LogEntry): number {

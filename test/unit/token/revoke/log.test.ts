@@ -59,6 +59,12 @@ async function revoke(table: RevocationTable, target: string, changes?: Partial<
   return table.commit({ op: 'revoke', record })
 }
 
+const lasting = (maxLifetimeSeconds: number) => ({
+  alias: undefined,
+  leewaySeconds: 5,
+  maxLifetimeSeconds,
+})
+
 const targets = (table: RevocationTable): string[] => [...table.list()].map(({ target }) => target)
 
 /** The revocations that a server that starts now has in force. */
@@ -194,15 +200,29 @@ describe('The log file', () => {
     expect((await opened()).add(order('b'), 'admin', 0).id).toBe(2)
   })
 
-  test('leaves out what has ended, at start', async () => {
+  test('leaves out channels whose revocation has ended, at start', async () => {
     const table = await opened()
-    await revoke(table, 'a', { expiresAtMs: clock.wallMs() + 1_000 })
+    await revoke(table, 'a', { kind: 'channel', expiresAtMs: clock.wallMs() + 1_000 })
     await revoke(table, 'b')
     await table.close()
     const before = statSync(path).size
     clock.advance(2_000)
     expect(await recovered()).toEqual(['b'])
     expect(statSync(path).size).toBeLessThan(before)
+  })
+
+  test('remembers tokens whose revocation has ended, though it is in force no more', async () => {
+    const table = await opened()
+    const atMs = clock.wallMs()
+    await revoke(table, 'a', { beforeMs: atMs, expiresAtMs: atMs + 1_000 })
+    await table.close()
+    clock.advance(2_000)
+    expect(await recovered()).toEqual([])
+    expect(await recovered()).toEqual([])
+    const longer = new RevocationTable({ clock, path, terms: () => [lasting(60)] })
+    tables.push(longer)
+    await longer.open(true)
+    expect(targets(longer)).toEqual(['a'])
   })
 
   test('is written anew once it has grown past its limit, by what is in force', async () => {
