@@ -78,6 +78,11 @@ export async function replaceFileLater(
     await files.rm(temporary, { force: true }).catch(() => {})
     throw error
   }
+  await syncFolderOf(path, files)
+}
+
+/** Writes the folder of a file to disk, so that a new or renamed file is found there after a crash. */
+export async function syncFolderOf(path: string, files: Pick<Files, 'open'>): Promise<void> {
   const folder = await files.open(dirname(path), 'r')
   try {
     await folder.sync()

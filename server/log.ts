@@ -1,5 +1,6 @@
 import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino'
 import { utf8Length } from '../shared/bytes.ts'
+import { escapeInvisible } from '../shared/words.ts'
 import type { Clock } from './clock.ts'
 
 /** The server's log: pino, JSON lines. */
@@ -56,9 +57,6 @@ const CUT_MARK = '…'
 /** Replaces a peer's words in the log under `hide-user-data-from-log`. */
 const HIDDEN = '(hidden)'
 
-/** Controls, and characters that change how the text around them is shown: direction, joining, line ends. */
-const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-
 /**
  * A text for the log: controls escaped, cut to 256 bytes of UTF-8 with a mark. Applied twice it changes nothing more.
  *
@@ -66,7 +64,7 @@ const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
  */
 export function shown(text: string, isHidden = false): string {
   if (isHidden) return HIDDEN
-  const escaped = text.slice(0, SHOWN_BYTES + 1).replace(UNSHOWABLE, escapeOf)
+  const escaped = escapeInvisible(text.slice(0, SHOWN_BYTES + 1))
   if (utf8Length(escaped) <= SHOWN_BYTES) return escaped
   let kept = ''
   let bytes = utf8Length(CUT_MARK)
@@ -76,13 +74,6 @@ export function shown(text: string, isHidden = false): string {
     kept += character
   }
   return kept + CUT_MARK
-}
-
-/** `\xNN`, or `\u{N}` beyond U+00FF. */
-function escapeOf(character: string): string {
-  const code = character.codePointAt(0) ?? 0
-  const hex = code.toString(16)
-  return code > 0xff ? `\\u{${hex}}` : `\\x${hex.padStart(2, '0')}`
 }
 
 /** The fields of a line with their texts {@link shown}. Errors stay as they are: they are the server's own. */

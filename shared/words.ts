@@ -58,6 +58,27 @@ export function hexEscape(char: string): string {
   return `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`
 }
 
+/**
+ * Characters that do not show, or that reorder what does: controls, format characters (zero width, bidi), separators of lines
+ * and paragraphs, halves of surrogate pairs, and letters that are blank.
+ */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5/gu
+
+/** Reports whether a text has characters that do not show, or that reorder what does. */
+export function hasInvisible(text: string): boolean {
+  return text.search(INVISIBLE) >= 0
+}
+
+/** Replaces characters that do not show, or that reorder what does; by default with `\xNN` or `\u{N}`. */
+export function escapeInvisible(text: string, escape: (char: string) => string = escapeOf): string {
+  return text.replace(INVISIBLE, escape)
+}
+
+function escapeOf(char: string): string {
+  const code = char.codePointAt(0) as number
+  return code > 0xff ? `\\u{${code.toString(16)}}` : hexEscape(char)
+}
+
 function readWord(line: string, start: number): Part | undefined {
   let text = ''
   let at = start

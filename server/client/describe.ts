@@ -1,4 +1,4 @@
-import { hexEscape } from '../../shared/words.ts'
+import { escapeInvisible, hexEscape } from '../../shared/words.ts'
 import type { Settings } from '../config/settings.ts'
 import type { PeerFields } from '../log.ts'
 import type { Client } from './client.ts'
@@ -108,10 +108,10 @@ export function describeClient(client: Client, nowMs: number): string {
       ['jwt-iss', tokenField(token.iss)],
       ['jwt-jti', tokenField(token.jti ?? '')],
       ['jwt-exp', Math.floor(token.expiresAtMs / 1000)],
+      ['jwt-kid', tokenField(token.key.kid ?? token.kid ?? '')],
+      ['jwt-key', token.key.thumbprint],
       ['origin', tokenField(origin.origin ?? '')],
       ['transport', origin.transport],
-      ['jwt-kid', escapeField(token.key.kid ?? token.kid ?? '')],
-      ['jwt-key', token.key.thumbprint],
     )
   }
   return fields.map(([name, value]) => `${name}=${value}`).join(' ')
@@ -156,7 +156,26 @@ function shortened(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}...`
 }
 
-/** Escapes spaces, controls and backslashes as `\xNN`, so that a value never ends its field. */
+/**
+ * Escapes the bytes of spaces, controls, backslashes and characters that do not show as `\xNN`, so that a value neither ends its
+ * field nor looks like another one.
+ */
 function escapeField(value: string): string {
-  return value.replace(/[\u0000-\u0020\u007f\\]/g, hexEscape)
+  return value
+    .replace(/[\u0000-\u0020\u007f\\]/g, hexEscape)
+    .replace(/[\u0080-\u00ff]+/g, escapeInvisibleBytes)
+}
+
+/** @param bytes Byte string; one that is not UTF-8 is escaped as a whole. */
+function escapeInvisibleBytes(bytes: string): string {
+  const text = Buffer.from(bytes, 'latin1').toString('utf8')
+  if (Buffer.from(text, 'utf8').toString('latin1') !== bytes) return hexOf(bytes)
+  const escaped = escapeInvisible(text, (char) =>
+    hexOf(Buffer.from(char, 'utf8').toString('latin1')),
+  )
+  return Buffer.from(escaped, 'utf8').toString('latin1')
+}
+
+function hexOf(bytes: string): string {
+  return [...bytes].map(hexEscape).join('')
 }

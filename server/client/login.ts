@@ -392,7 +392,7 @@ export class Login {
     peerLog.write('tokenAccepted', () => ({
       id: client.id,
       user: this.#shown(userName),
-      kid: kid && shown(kid),
+      kid,
       key: key.thumbprint,
     }))
   }
@@ -404,9 +404,9 @@ export class Login {
     peerLog.write('tokenRefused', () => ({
       id,
       address,
-      detail: shown(detail),
-      kid: kid && shown(kid),
-      jti: jti && shown(jti),
+      detail,
+      kid,
+      jti,
       key,
       tokenHash,
     }))
@@ -422,8 +422,8 @@ export class Login {
       address,
       detail: 'revoked',
       user: this.#shown(userName),
-      kid: kid && shown(kid),
-      jti: jti && shown(jti),
+      kid,
+      jti,
       key: key.thumbprint,
       revocation,
     }))

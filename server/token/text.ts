@@ -1,8 +1,10 @@
+import { hasInvisible } from '../../shared/words.ts'
+
 /**
- * Characters that no name in a token may contain: white space, controls and separators of Unicode, and halves of surrogate
- * pairs. The halves cannot be encoded, so two different names could become the same bytes.
+ * White space and separators of Unicode, which no name in a token may contain, and no {@link hasInvisible} characters either:
+ * two names that look alike must be one. Halves of surrogate pairs cannot be encoded, so two names could become the same bytes.
  */
-const UNFIT = /[\p{White_Space}\p{Cc}\p{Z}\p{Cs}]/u
+const BLANK = /[\p{White_Space}\p{Z}]/u
 
 /** A JSON object as `JSON.parse` returns it; only its own keys may be read. */
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -26,12 +28,12 @@ export function fromByteString(bytes: string): string {
  * Converts a name in a token to its UTF-8 byte string.
  *
  * @returns `undefined` unless `value` is a string of 1 to `maxBytes` bytes of well-formed UTF-8 without white
- *   space, control or separator characters.
+ *   space, control or separator characters, and without characters that do not show or that reorder others.
  */
 export function plainName(value: unknown, maxBytes: number): string | undefined {
   // A UTF-16 unit takes at least one byte, so that a long string is refused before it is searched.
   if (typeof value !== 'string' || value.length === 0 || value.length > maxBytes) return undefined
-  if (UNFIT.test(value)) return undefined
+  if (BLANK.test(value) || hasInvisible(value)) return undefined
   const bytes = toByteString(value)
   return bytes.length <= maxBytes ? bytes : undefined
 }

@@ -74,6 +74,12 @@ export function createTokens(
       if (isDurable) log.info({ path }, 'revocations are durable again')
       else log.error({ err: error, path }, 'revocations are in force but not durable')
     },
+    onUnfinished: ({ offset, bytes }) => {
+      log.warn(
+        { path, offset, bytes },
+        'the end of token-log-file was dropped: its last record was never finished nor acknowledged',
+      )
+    },
   })
   const audit = new AuditLog({
     path: config.path('token-audit-file'),

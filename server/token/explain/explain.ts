@@ -1,3 +1,4 @@
+import { escapeInvisible } from '../../../shared/words.ts'
 import { allowingSelector, authorize, channelsOf, type Denial } from '../../acl/authorize.ts'
 import { describeUser } from '../../acl/describe.ts'
 import type { Selector, User } from '../../acl/user.ts'
@@ -6,7 +7,7 @@ import { isDenied, type CompiledGrant } from '../grant/grants.ts'
 import { TokenOverlay, type RevokedChannels } from '../revoke/channels.ts'
 import { issuerLabel, type Revocation } from '../revoke/revocation.ts'
 import type { TokenAuthenticator } from '../session/authenticator.ts'
-import { toByteString } from '../text.ts'
+import { fromByteString, toByteString } from '../text.ts'
 import { decodeCompact } from '../verify/compact.ts'
 import type { TokenRefusal } from '../verify/refusal.ts'
 import {
@@ -100,7 +101,7 @@ function explain(subject: ExplainedGrant, question: Question | undefined): Expla
     user: grant.userName,
     issuer: issuerLabel(grant.issuerAlias),
     grant: describeUser(grant.user),
-    kid: grant.key.kid ?? grant.kid,
+    kid: visible(grant.key.kid ?? grant.kid),
     key: grant.key.thumbprint,
   }
   const bounds = joined(ceilings.map(({ name }) => name))
@@ -218,13 +219,13 @@ export class TokenExplainer {
     const iss = claimedIssuer(token)
     const issuer = iss === undefined ? undefined : this.#parts.authenticator.issuers.ofName(iss)
     // The `iss` of an unknown issuer is not in the settings.
-    const stranger = iss !== undefined && issuer === undefined ? `: ${toByteString(iss)}` : ''
+    const stranger = iss !== undefined && issuer === undefined ? `: ${iss}` : ''
     return {
       ...UNEXPLAINED,
       issuer: issuer && issuerLabel(issuer.alias),
-      rule: `${toByteString(detail)}${stranger}`,
+      rule: toByteString(escapeInvisible(`${detail}${stranger}`)),
       fix: FIX_FOR_FAULT[code],
-      kid,
+      kid: visible(kid),
       key,
     }
   }
@@ -252,6 +253,11 @@ export class TokenExplainer {
         grants.sourcesOf({ ...token, issuer: { ...token.issuer, roles: undefined } }),
     }
   }
+}
+
+/** A byte string whose characters all show. */
+function visible(name: string | undefined): string | undefined {
+  return name && toByteString(escapeInvisible(fromByteString(name)))
 }
 
 /** The `iss` of a refused token, not verified. */

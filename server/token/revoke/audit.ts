@@ -1,6 +1,7 @@
 import * as nodeFiles from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { RespcastError } from '../../errors.ts'
+import { syncFolderOf } from '../../files.ts'
 import { isJsonObject } from '../text.ts'
 
 /** One act of an administrator: a line of the audit log. Texts are UTF-8, times milliseconds since 1970. */
@@ -25,6 +26,9 @@ export interface AuditEntry {
   readonly durable: boolean
 }
 
+/** The calls of the file system that the audit log makes; tests let them fail. */
+export type AuditFiles = Pick<typeof nodeFiles, 'open' | 'rename'>
+
 /** Entries that are kept in memory. */
 const RECENT_ENTRIES = 1_000
 
@@ -33,7 +37,7 @@ const RECENT_BYTES = 524_288
 
 /**
  * Record of all revocations and their authors: JSON lines in a file. A full file is renamed to `<path>.1` and replaces the one
- * before it, so that two of them are kept.
+ * before it, so that two of them are kept. Entries that come during a write go with the next one, and share its fsync.
  */
 export class AuditLog {
   readonly #path: string
@@ -41,12 +45,22 @@ export class AuditLog {
   #recent: AuditEntry[] = []
   #handle: FileHandle | undefined
   #bytes = 0
-  #last: Promise<unknown> = Promise.resolve()
+  #waiting: string[] = []
+  /** The write that takes what waits, once the one under way is over. */
+  #next: Promise<void> | undefined
+  #last: Promise<void> = Promise.resolve()
+  /** The last line may be unfinished, and must not swallow the next one. */
+  #isTorn = false
+  readonly #files: AuditFiles
 
   /** @param options `path`: absolute; empty keeps no file. `maxBytes`: `token-audit-max` as it is now. */
-  constructor(options: { readonly path: string; readonly maxBytes: () => number }) {
+  constructor(
+    options: { readonly path: string; readonly maxBytes: () => number },
+    files: AuditFiles = nodeFiles,
+  ) {
     this.#path = options.path
     this.#maxBytes = options.maxBytes
+    this.#files = files
   }
 
   /**
@@ -61,8 +75,7 @@ export class AuditLog {
       await this.#openHandle()
       const text = await readTail(path, this.#bytes)
       this.#recent = text.split('\n').flatMap(parseEntry).slice(-RECENT_ENTRIES)
-      // An unfinished line must not swallow the next one.
-      if (text !== '' && !text.endsWith('\n')) await this.#append('\n')
+      this.#isTorn = text !== '' && !text.endsWith('\n')
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       throw new RespcastError(
@@ -75,17 +88,19 @@ export class AuditLog {
   }
 
   /**
-   * Adds an entry. Settles when it is handed to the system; entries stay in order.
+   * Adds an entry. Settles when it is on disk; entries stay in order.
    *
    * @throws The system's error; the entry is still in memory.
    */
   append(entry: AuditEntry): Promise<void> {
     this.#recent.push(entry)
     if (this.#recent.length > RECENT_ENTRIES) this.#recent.shift()
-    const line = `${JSON.stringify(lineOf(entry))}\n`
-    const done = this.#last.then(() => this.#append(line))
-    this.#last = done.catch(() => {})
-    return done
+    this.#waiting.push(`${JSON.stringify(lineOf(entry))}\n`)
+    if (!this.#next) {
+      this.#next = this.#last.then(() => this.#writeWaiting())
+      this.#last = this.#next.catch(() => {})
+    }
+    return this.#next
   }
 
   /**
@@ -106,26 +121,40 @@ export class AuditLog {
     await handle?.close().catch(() => {})
   }
 
-  async #append(line: string): Promise<void> {
+  async #writeWaiting(): Promise<void> {
+    const lines = this.#waiting
+    this.#waiting = []
+    this.#next = undefined
     if (this.#path === '') return
-    const bytes = Buffer.from(line, 'utf8')
-    if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes()) await this.#rotate()
+    for (const line of lines) await this.#append(Buffer.from(line, 'utf8'))
+    await this.#handle?.sync()
+  }
+
+  async #append(line: Buffer): Promise<void> {
+    if (this.#bytes > 0 && this.#bytes + line.length > this.#maxBytes()) await this.#rotate()
     const handle = this.#handle ?? (await this.#openHandle())
+    const bytes = this.#isTorn ? Buffer.concat([Buffer.from('\n'), line]) : line
+    this.#isTorn = true
     await handle.appendFile(bytes)
+    this.#isTorn = false
     this.#bytes += bytes.length
   }
 
   async #rotate(): Promise<void> {
     const handle = this.#handle
     this.#handle = undefined
+    await handle?.sync()
     await handle?.close()
-    await nodeFiles.rename(this.#path, `${this.#path}.1`)
+    await this.#files.rename(this.#path, `${this.#path}.1`)
+    this.#isTorn = false
   }
 
+  /** Opens the file. A new one is in its folder for good before anything is said to be in it. */
   async #openHandle(): Promise<FileHandle> {
-    const handle = await nodeFiles.open(this.#path, 'a', 0o600)
+    const handle = await this.#files.open(this.#path, 'a', 0o600)
     this.#handle = handle
     this.#bytes = (await handle.stat()).size
+    if (this.#bytes === 0) await syncFolderOf(this.#path, this.#files)
     return handle
   }
 }

@@ -26,6 +26,21 @@ const RETRY_MS = 5_000
 
 const NOT_DURABLE = 'revocations are in force but not durable: token-log-file cannot be written'
 
+/** An entry at the end of the log that was never finished, and so never acknowledged. */
+interface UnfinishedTail {
+  /** In the file, in bytes. */
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** Receives the changes of the file's state. */
+export interface LogHooks {
+  /** The log cannot be written, or can be again. */
+  readonly onDurable: (isDurable: boolean, error?: unknown) => void
+  /** The last entry was left out as the log was read. */
+  readonly onUnfinished: (tail: UnfinishedTail) => void
+}
+
 interface Waiting {
   readonly bytes: Buffer
   readonly resolve: (isDurable: boolean) => void
@@ -42,7 +57,7 @@ export class RevocationLog {
   readonly #path: string
   readonly #clock: Clock
   readonly #live: () => Buffer
-  readonly #onDurable: (isDurable: boolean, error?: unknown) => void
+  readonly #hooks: LogHooks
   readonly #files: LogFiles
   #handle: FileHandle | undefined
   #waiting: Waiting[] = []
@@ -56,19 +71,18 @@ export class RevocationLog {
   /**
    * @param path Absolute.
    * @param live Everything that is in force now, encoded: the content of a log that is written anew.
-   * @param onDurable Called when the log cannot be written, and when it can be again.
    */
   constructor(
     path: string,
     clock: Clock,
     live: () => Buffer,
-    onDurable: (isDurable: boolean, error?: unknown) => void,
+    hooks: LogHooks,
     files: LogFiles = nodeFiles,
   ) {
     this.#path = path
     this.#clock = clock
     this.#live = live
-    this.#onDurable = onDurable
+    this.#hooks = hooks
     this.#files = files
   }
 
@@ -95,7 +109,9 @@ export class RevocationLog {
     const { entries, goodBytes } = decodeLog(bytes, path)
     this.#bytes = goodBytes
     // An unfinished entry must not precede the next one.
-    this.#mustRewrite = goodBytes < bytes.length || goodBytes === 0
+    const droppedBytes = bytes.length - goodBytes
+    this.#mustRewrite = droppedBytes > 0 || goodBytes === 0
+    if (droppedBytes > 0) this.#hooks.onUnfinished({ offset: goodBytes, bytes: droppedBytes })
     return entries
   }
 
@@ -161,7 +177,7 @@ export class RevocationLog {
     }
     if (isBroken === this.#isBroken) return
     this.#isBroken = isBroken
-    this.#onDurable(!isBroken, error)
+    this.#hooks.onDurable(!isBroken, error)
   }
 
   async #write(bytes: Buffer): Promise<void> {
@@ -220,10 +236,11 @@ export function encodeEntry(entry: LogEntry): Buffer {
 
 /**
  * Decodes a log. An unfinished entry at its end (the process was killed while it wrote) is left out: it was never acknowledged.
+ * One that is whole and wrong was acknowledged, and is damage like any other: a revocation that is lost opens what its owner
+ * believes closed.
  *
  * @returns The entries, and the number of bytes up to the end of the last good one.
- * @throws RespcastError `ERR_DATA_DIR`: the file is no such log, or is damaged before its end, so that acknowledged entries are
- *   lost.
+ * @throws RespcastError `ERR_DATA_DIR`: the file is no such log, or is damaged, so that acknowledged entries are lost.
  */
 export function decodeLog(
   bytes: Buffer,
@@ -239,7 +256,7 @@ export function decodeLog(
   while (at < bytes.length) {
     const read = readEntry(bytes, at)
     if (!read || bytes[read.end] !== LF) {
-      if (hasEntryAfter(bytes, at, read?.end)) throw damaged(path, at)
+      if (!isUnfinished(bytes, at) || hasEntryAfter(bytes, at, read?.end)) throw damaged(path, at)
       break
     }
     entries.push(read.entry)
@@ -262,6 +279,23 @@ function readEntry(
   if (hex(crc32(json)) !== frame[2]) return undefined
   const entry = parseEntry(json.toString('latin1'))
   return entry && { entry, end }
+}
+
+/** Beginnings of an entry: up to eight digits, a blank, up to eight digits, a blank, ASCII. */
+const BEGINNING = /^(?:[0-9a-f]{1,8}|[0-9a-f]{8} [0-9a-f]{0,8}|[0-9a-f]{8} [0-9a-f]{8} [ -~]*)$/
+
+/**
+ * Reports whether the end of a log is the beginning of one entry, perhaps with zeros after it: a file system that lost power
+ * may have made the file longer without its content.
+ */
+function isUnfinished(bytes: Buffer, at: number): boolean {
+  let end = bytes.length
+  while (end > at && bytes[end - 1] === 0) end--
+  const tail = bytes.toString('latin1', at, end)
+  if (tail === '') return true
+  if (!BEGINNING.test(tail)) return false
+  const jsonBytes = Number.parseInt(tail.slice(0, 8), 16)
+  return tail.length <= FRAME_BYTES + jsonBytes
 }
 
 /** Reports whether a whole entry follows a damaged one, so that the damage is not an end that broke off. */
@@ -331,8 +365,8 @@ function notALog(path: string): RespcastError {
 function damaged(path: string, at: number): RespcastError {
   return new RespcastError(
     'ERR_DATA_DIR',
-    `token-log-file ${path} is damaged at byte ${at}, and revocations may be lost. Restore it from a copy; or move it ` +
-      'away, start, and revoke again what has to be.',
+    `token-log-file ${path} is damaged at byte ${at}, and revocations may be lost. Restore it from a copy. To do ` +
+      `without what follows: truncate -s ${at} ${path}, start, and revoke again what has to be.`,
   )
 }
 

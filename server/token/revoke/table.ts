@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import { RevokedChannels } from './channels.ts'
-import { encodeEntry, RevocationLog, type LogEntry, type LogFiles } from './log.ts'
+import { encodeEntry, RevocationLog, type LogEntry, type LogFiles, type LogHooks } from './log.ts'
 import { EndedRevocations } from './ended.ts'
 import type { IssuerTerms } from './order.ts'
 import {
@@ -55,21 +55,24 @@ export class RevocationTable {
   #isReadOnly = false
 
   /**
-   * @param options `terms`: of the issuers as they are now. `path`: the log, an absolute path; without it records live as long as the process. `onDurable`: the log
-   *   cannot be written, or can be again.
+   * @param options `terms`: of the issuers as they are now. `path`: the log, an absolute path; without it records live as long as
+   *   the process. `onDurable`, `onUnfinished`: see {@link LogHooks}.
    */
   constructor(options: {
     readonly clock: Clock
     readonly terms?: () => readonly IssuerTerms[]
     readonly path?: string
     readonly files?: LogFiles
-    readonly onDurable?: (isDurable: boolean, error?: unknown) => void
+    readonly onDurable?: LogHooks['onDurable']
+    readonly onUnfinished?: LogHooks['onUnfinished']
   }) {
-    const { clock, terms = () => [], path = '', files, onDurable = () => {} } = options
+    const { clock, terms = () => [], path = '', files } = options
+    const { onDurable = () => {}, onUnfinished = () => {} } = options
     this.#clock = clock
     this.#terms = terms
     if (path !== '') {
-      this.#log = new RevocationLog(path, clock, () => this.#encoded(), onDurable, files)
+      const hooks = { onDurable, onUnfinished }
+      this.#log = new RevocationLog(path, clock, () => this.#encoded(), hooks, files)
     }
   }
 

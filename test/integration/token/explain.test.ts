@@ -78,7 +78,7 @@ describe('TOKEN EXPLAIN', () => {
     const token = await server.mint('42')
     admin.command('TOKEN', 'EXPLAIN', token)
     admin.command('PING')
-    expect(await admin.takeUntil('+PONG\r\n')).toMatch(/^%10\r\n\$7\r\nallowed\r\n:1\r\n/)
+    expect(await admin.takeUntil('+PONG\r\n')).toMatch(/^%12\r\n\$7\r\nallowed\r\n:1\r\n/)
   })
 
   test('of a live session knows what it is bounded and denied by now', async () => {

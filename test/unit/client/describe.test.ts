@@ -124,9 +124,26 @@ describe('The line of a client', () => {
     })
     const line = describeClient(client.client, 0)
     expect(line.slice(line.indexOf('io-thread'))).toBe(
-      'io-thread=0 jwt-sub=a\\x20b\\x5c jwt-iss=https://auth.example jwt-jti= jwt-exp=5 origin=https://app.example ' +
-        'transport=websocket jwt-kid=k\\x201 jwt-key=abc',
+      'io-thread=0 jwt-sub=a\\x20b\\x5c jwt-iss=https://auth.example jwt-jti= jwt-exp=5 jwt-kid=k\\x201 jwt-key=abc ' +
+        'origin=https://app.example transport=websocket',
     )
     expect(line).toContain(' user=jwt:a\\x09b ')
+  })
+
+  test('escapes the bytes of characters that do not show, and leaves others as they are', () => {
+    const server = new TestCore()
+    const { client } = server.connect()
+    const shownAs = (text: string): string => {
+      const name = Buffer.from(text, 'utf8').toString('latin1')
+      server.clients.setIdentity(client, {
+        ...client.identity,
+        user: { ...client.identity.user, name },
+      })
+      const value = / user=(\S*) /.exec(describeClient(client, 0))?.[1] ?? ''
+      return Buffer.from(value, 'latin1').toString('utf8')
+    }
+    expect(shownAs('Zo\u00eb\u202e42')).toBe('Zo\u00eb\\xe2\\x80\\xae42')
+    expect(shownAs('\u200b')).toBe('\\xe2\\x80\\x8b')
+    expect(shownAs('\u05e9\u05dc')).toBe('\u05e9\u05dc')
   })
 })

@@ -1,6 +1,30 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { quoteWord, splitWords } from '../../../shared/words.ts'
+import { escapeInvisible, hasInvisible, quoteWord, splitWords } from '../../../shared/words.ts'
+
+describe('characters that do not show', () => {
+  test.each([
+    ['a\u200bb', String.raw`a\u{200b}b`],
+    ['\u202eevil', String.raw`\u{202e}evil`],
+    ['\u2066x\u2069', String.raw`\u{2066}x\u{2069}`],
+    ['\ufeff', String.raw`\u{feff}`],
+    ['\u{e0041}', String.raw`\u{e0041}`],
+    ['\u2028', String.raw`\u{2028}`],
+    ['\u3164', String.raw`\u{3164}`],
+    ['\ud800', String.raw`\u{d800}`],
+    ['\x1b[31m\x9b', String.raw`\x1b[31m\x9b`],
+  ])('%j become %s', (text, escaped) => {
+    expect(hasInvisible(text)).toBe(true)
+    expect(escapeInvisible(text)).toBe(escaped)
+  })
+
+  test('are none of a text that shows', () => {
+    for (const text of ['', 'Zo\u00eb', '\u05e9\u05dc\u05d5\u05dd', '\u{1f600}\ufe0f', 'a b']) {
+      expect(hasInvisible(text)).toBe(false)
+      expect(escapeInvisible(text)).toBe(text)
+    }
+  })
+})
 
 describe('splitting a line into words', () => {
   test.each([

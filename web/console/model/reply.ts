@@ -1,7 +1,7 @@
 import { byteString, utf8Bytes, utf8Text } from '../../../shared/bytes.ts'
 import { isTagged } from '../../../shared/resp/types.ts'
 import type { RespValue, TaggedValue } from '../../../shared/resp/types.ts'
-import { hexEscape } from '../../../shared/words.ts'
+import { hasInvisible, hexEscape } from '../../../shared/words.ts'
 
 /** A reply that does not have the documented shape. */
 export class ShapeError extends Error {
@@ -78,10 +78,10 @@ export function fieldsOf(value: RespValue): (name: string) => string {
   return (name) => textOf(fields.get(name))
 }
 
-/** A name for display: as text if it is UTF-8 without control characters, else with `\xNN` for what is not printable ASCII. */
+/** A name for display: as text if it is UTF-8 and all of it shows, else with `\xNN` for what is not printable ASCII. */
 export function labelOf(name: Uint8Array): string {
   const text = strictText(name)
-  if (text !== undefined && !/\p{Cc}/u.test(text)) return text
+  if (text !== undefined && !hasInvisible(text)) return text
   return byteString(name).replaceAll(/[^\x20-\x7e]/g, hexEscape)
 }
 

@@ -257,6 +257,13 @@ describe('a token that is refused is explained by its fault', () => {
       "a configured issuer with exactly this 'iss'",
     ],
     [
+      'of a stranger who hides and reorders letters',
+      payload({ iss: 'https://\u202eau\u200bth.example' }),
+      undefined,
+      String.raw`no issuer of this name is configured: https://\u{202e}au\u{200b}th.example`,
+      "a configured issuer with exactly this 'iss'",
+    ],
+    [
       'with a claim that is malformed',
       payload({ respcast: { channel: [] } }),
       'default',

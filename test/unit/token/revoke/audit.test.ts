@@ -1,7 +1,12 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import * as nodeFiles from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { AuditLog, type AuditEntry } from '../../../../server/token/revoke/audit.ts'
+import {
+  AuditLog,
+  type AuditEntry,
+  type AuditFiles,
+} from '../../../../server/token/revoke/audit.ts'
 import { folderWith } from '../../../support/folder.ts'
 
 let folder: string
@@ -17,11 +22,38 @@ afterEach(async () => {
   for (const log of logs.splice(0)) await log.close()
 })
 
-async function opened(maxBytes = 1_000_000): Promise<AuditLog> {
-  const log = new AuditLog({ path, maxBytes: () => maxBytes })
+async function opened(maxBytes = 1_000_000, files?: AuditFiles): Promise<AuditLog> {
+  const log = new AuditLog({ path, maxBytes: () => maxBytes }, files)
   logs.push(log)
   await log.open()
   return log
+}
+
+/** The file system, which notes writes and syncs of the log, and lets them fail. */
+function recorded() {
+  const calls: string[] = []
+  const failing = { write: false, sync: false }
+  const files: AuditFiles = {
+    rename: nodeFiles.rename,
+    open: async (...args: Parameters<AuditFiles['open']>) => {
+      const handle = await nodeFiles.open(...args)
+      const append = handle.appendFile.bind(handle)
+      const sync = handle.sync.bind(handle)
+      handle.appendFile = async (bytes) => {
+        calls.push('write')
+        if (!failing.write) return append(bytes)
+        await append((bytes as Buffer).subarray(0, 20))
+        throw new Error('ENOSPC')
+      }
+      handle.sync = async () => {
+        calls.push('sync')
+        if (failing.sync) throw new Error('EIO')
+        await sync()
+      }
+      return handle
+    },
+  }
+  return { files, calls, failing }
 }
 
 const entry = (id: number): AuditEntry => ({
@@ -79,6 +111,40 @@ describe('The audit log', () => {
     await log.append(entry(2))
     expect(log.recent(9).map(({ id }) => id)).toEqual([2, 1])
     expect((await opened()).recent(9).map(({ id }) => id)).toEqual([2, 1])
+  })
+
+  test('is on disk when an entry is settled; entries that come together share one fsync', async () => {
+    const { files, calls } = recorded()
+    const log = await opened(undefined, files)
+    calls.length = 0
+    await log.append(entry(1))
+    expect(calls).toEqual(['write', 'sync'])
+    calls.length = 0
+    await Promise.all([2, 3, 4, 5].map((id) => log.append(entry(id))))
+    expect(calls.filter((call) => call === 'sync').length).toBeLessThanOrEqual(2)
+    expect(calls.at(-1)).toBe('sync')
+    expect((await opened()).recent(9).map(({ id }) => id)).toEqual([5, 4, 3, 2, 1])
+  })
+
+  test('is not settled where the fsync fails', async () => {
+    const { files, failing } = recorded()
+    const log = await opened(undefined, files)
+    failing.sync = true
+    await expect(log.append(entry(1))).rejects.toThrow('EIO')
+    failing.sync = false
+    await log.append(entry(2))
+    expect(log.recent(9).map(({ id }) => id)).toEqual([2, 1])
+  })
+
+  test('goes on after a line that the disk took in part', async () => {
+    const { files, failing } = recorded()
+    const log = await opened(undefined, files)
+    failing.write = true
+    await expect(log.append(entry(1))).rejects.toThrow('ENOSPC')
+    failing.write = false
+    await log.append(entry(2))
+    await log.append(entry(3))
+    expect((await opened()).recent(9).map(({ id }) => id)).toEqual([3, 2])
   })
 
   test('that cannot be written refuses to start', async () => {

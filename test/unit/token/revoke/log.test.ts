@@ -35,14 +35,18 @@ function order(target: string, changes: Partial<RevocationOrder> = {}): Revocati
 const clock = new FakeClock()
 /** Told of every change between durable and not. */
 let states: boolean[] = []
+/** Told of every end of a log that was dropped. */
+let dropped: object[] = []
 
 function newTable(files?: LogFiles): RevocationTable {
   states = []
+  dropped = []
   const table = new RevocationTable({
     clock,
     path,
     ...(files ? { files } : {}),
     onDurable: (isDurable) => states.push(isDurable),
+    onUnfinished: (tail) => dropped.push(tail),
   })
   tables.push(table)
   return table
@@ -129,14 +133,46 @@ describe('A log that was cut off or damaged', () => {
       expect(read(whole.subarray(0, cut))).toEqual([])
   })
 
-  test('by one flipped bit in its last record leaves that one out', () => {
+  test('by one flipped bit in its last record is refused: that record was acknowledged', () => {
     for (let at = lastAt; at < whole.length; at++) {
       for (const bit of [1, 0x20, 0x80]) {
         const bytes = Buffer.from(whole)
         bytes[at] = (bytes[at] as number) ^ bit
-        expect(read(bytes)).toEqual(['first'])
+        expect(() => read(bytes)).toThrow(`is damaged at byte ${lastAt}`)
       }
     }
+  })
+
+  test('at any byte of its last record, with zeros up to its old length, has all the others', () => {
+    for (let cut = lastAt; cut < whole.length - 1; cut++) {
+      const bytes = Buffer.from(whole)
+      bytes.fill(0, cut)
+      expect(read(bytes)).toEqual(['first'])
+    }
+  })
+
+  test.each(['garbage', 'garbage\n', '\n', '\xff', '00000014 20d82bba {"op":"lift"}\n', '0000 '])(
+    'by %j after its last record is refused',
+    (garbage) => {
+      const bytes = Buffer.concat([whole, Buffer.from(garbage, 'latin1')])
+      expect(() => read(bytes)).toThrow(`is damaged at byte ${whole.length}`)
+    },
+  )
+
+  test('says where it is damaged, and what to do', () => {
+    const bytes = Buffer.concat([whole, Buffer.from('x')])
+    expect(() => read(bytes)).toThrow(
+      `token-log-file ${path} is damaged at byte ${whole.length}, and revocations may be lost. Restore it from a copy. ` +
+        `To do without what follows: truncate -s ${whole.length} ${path}, start, and revoke again what has to be.`,
+    )
+  })
+
+  test('reports the bytes that it drops, once', async () => {
+    writeFileSync(path, whole.subarray(0, whole.length - 5))
+    await (await opened()).close()
+    expect(dropped).toEqual([{ offset: lastAt, bytes: last.length - 5 }])
+    await (await opened()).close()
+    expect(dropped).toEqual([])
   })
 
   test('before its last record is refused: what was acknowledged is lost', () => {

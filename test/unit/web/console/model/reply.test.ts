@@ -44,5 +44,6 @@ describe('replies', () => {
     expect(labelOf(Buffer.from('grüße'))).toBe('grüße')
     expect(labelOf(bytes('\xff\x00a'))).toBe(String.raw`\xff\x00a`)
     expect(labelOf(bytes('a\nb'))).toBe(String.raw`a\x0ab`)
+    expect(labelOf(Buffer.from('a\u202eb'))).toBe(String.raw`a\xe2\x80\xaeb`)
   })
 })
