@@ -217,13 +217,15 @@ function toBytes(text: string): string {
 function valueError(statement: Statement, spec: Spec, reason: string): ConfigError {
   const shown = spec.sensitive ? `${statement.name} ...` : statement.text
   const text = reason.endsWith('.') ? reason.slice(0, -1) : reason
-  return new ConfigError(statement.where, shown, statement.name, text, remedyFor(spec, statement))
+  const remedy = remedyFor(spec, statement, reason)
+  return new ConfigError(statement.where, shown, statement.name, text, remedy)
 }
 
-function remedyFor(spec: Spec, statement: Statement): string {
+function remedyFor(spec: Spec, statement: Statement, reason: string): string {
   if (statement.words.some((word) => word.startsWith('#')) && !spec.sensitive) {
     return 'A comment needs a line of its own.'
   }
+  if (reason === spec.closes?.why) return spec.closes.remedy
   switch (spec.type) {
     case 'boolean':
       return 'Write yes or no.'

@@ -18,6 +18,10 @@ wins. \`CONFIG GET\` shows the value in force, \`CONFIG SET\` changes what is ma
 const WITHOUT_EFFECT = `
 The directives below belong to parts of Redis 8.0 and Valkey 9.1 that this server does not have. They are accepted, checked,
 kept, and shown by \`CONFIG GET\`, so that a stock configuration file starts; the log names once those that are set.
+
+Some of them restrict who may come in. To ignore these would leave something open that their owner believes closed, so a value
+marked *refused* keeps the server from starting, and \`CONFIG SET\` from setting it. All others restrict nothing here: they are
+about keys, files and links between servers that do not exist, or about speed.
 `
 
 const BOUND_NAMES: ReadonlyMap<Bound, string> = new Map<Bound, string>([
@@ -45,9 +49,19 @@ function tableOf(entries: readonly [string, Spec][]): string {
     const names = [name, ...(spec.aliases ?? [])].map((each) => `\`${each}\``).join(', ')
     const fallback =
       spec.default === '' ? (spec.type === 'lines' ? '' : '`""`') : `\`${spec.default}\``
-    return `| ${names} | ${typeOf(spec)} | ${fallback} | ${changeOf(spec)} | ${spec.text.replaceAll('|', '\\|')} |\n`
+    return `| ${names} | ${typeOf(spec)} | ${fallback} | ${changeOf(spec)} | ${meaningOf(spec).replaceAll('|', '\\|')} |\n`
   })
   return `| directive | value | default | change | meaning |\n|---|---|---|---|---|\n${rows.join('')}`
+}
+
+function meaningOf({ text, closes }: Spec): string {
+  if (!closes) return text
+  const [harmless = ''] = closes.harmless
+  const others =
+    closes.harmless.length > 1
+      ? 'but for modules of data types'
+      : `unless ${harmless === '' ? 'empty' : `\`${harmless}\``}`
+  return `${text} *Refused* ${others}: ${closes.why}. ${closes.remedy}`
 }
 
 function typeOf(spec: Spec): string {

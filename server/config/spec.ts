@@ -22,6 +22,16 @@ type Effect = 'live' | 'start' | 'none'
 /** A bound of a number; those of 64 bits do not fit a `number`. */
 export type Bound = number | bigint
 
+/** Why a directive without effect is refused. */
+interface Closing {
+  /** Values that close nothing; of a path the last part counts. */
+  readonly harmless: readonly string[]
+  /** Half a sentence: what would stay open. */
+  readonly why: string
+  /** A sentence. */
+  readonly remedy: string
+}
+
 /** Optional traits of a directive, beyond its type, default and text. */
 export interface Traits {
   /** Other names, accepted everywhere and reported by CONFIG GET where asked for. */
@@ -45,6 +55,8 @@ export interface Traits {
   readonly fileOnly?: true
   /** Setting the present value is a change too: it names a file to be read again. */
   readonly volatile?: true
+  /** Without effect, but its owner would believe something closed that stays open: refused, but for values that close nothing. */
+  readonly closes?: Closing
   /** Returns the reason why the words are refused, in Redis' text where Redis has one. */
   readonly check?: (words: readonly string[]) => string | undefined
   /** The form in which CONFIG GET shows a string. */

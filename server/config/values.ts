@@ -78,8 +78,16 @@ export function parseValue(
   const given = takesWords(spec) && words.length === 1 ? splitSpaces(words[0] as string) : words
   const parsed = parseByType(spec, given, previous)
   if ('reason' in parsed) return parsed
-  const reason = spec.check?.(takesWords(spec) && isEmpty(given) ? [] : given)
+  const reason =
+    spec.check?.(takesWords(spec) && isEmpty(given) ? [] : given) ?? closedBy(spec, given)
   return reason === undefined ? parsed : { reason }
+}
+
+/** Returns what a value without effect would leave open. */
+function closedBy({ closes }: Spec, words: readonly string[]): string | undefined {
+  if (!closes) return undefined
+  const name = words[0]?.split('/').at(-1) ?? ''
+  return closes.harmless.includes(name.toLowerCase()) ? undefined : closes.why
 }
 
 /** Several words may follow the directive and make one value; in quotes they count as several too, as in Redis. */

@@ -28,6 +28,9 @@ const FACILITIES = [
   'local6',
   'local7',
 ] as const
+/** Modules that Redis comes with since 8.0: types of data, which there are none of here. */
+const MODULES_OF_DATA = ['redisbloom.so', 'redisearch.so', 'redistimeseries.so', 'rejson.so']
+
 const SHUTDOWN = ['default', 'save', 'nosave', 'now', 'force']
 
 /** The process: its folder and its log. */
@@ -164,9 +167,24 @@ export const PROCESS_WITHOUT_EFFECT = withoutEffect({
       hidden: true,
     },
   ),
-  unixsocketgroup: string('', 'Group of the Unix socket (Valkey).', IMMUTABLE),
+  unixsocketgroup: string('', 'Group of the Unix socket (Valkey).', {
+    ...IMMUTABLE,
+    closes: {
+      harmless: [''],
+      why: 'the Unix socket would keep the group of the process, whose members could connect',
+      remedy:
+        'Start the server with the group, or put the socket in a folder that only the group enters.',
+    },
+  }),
   'bind-source-addr': string('', 'Address of outgoing connections.'),
-  'socket-mark-id': integer(0, [0, UINT_MAX], 'Mark of listening sockets.', IMMUTABLE),
+  'socket-mark-id': integer(0, [0, UINT_MAX], 'Mark of listening sockets.', {
+    ...IMMUTABLE,
+    closes: {
+      harmless: ['0'],
+      why: 'sockets would have no mark, so a firewall that looks for it would not find them',
+      remedy: 'Match ports in the firewall, and remove the directive.',
+    },
+  }),
   mptcp: boolean('no', 'Multipath TCP (Valkey).', IMMUTABLE),
   'rdma-bind': string('', 'Addresses for RDMA (Valkey).'),
   'rdma-port': integer(0, [0, 65_535], 'Port for RDMA (Valkey).'),
@@ -206,9 +224,29 @@ export const PROCESS_WITHOUT_EFFECT = withoutEffect({
   'tracking-table-max-keys': integer(1_000_000, [0, LONG_MAX], 'Keys tracked for client caches.'),
   'enable-debug-command': choice('no', ['no', 'yes', 'local'], 'Who may DEBUG.', IMMUTABLE),
   'enable-module-command': choice('no', ['no', 'yes', 'local'], 'Who may MODULE.', IMMUTABLE),
-  loadmodule: lines('Loads a module.', { mutable: false, fileOnly: true }),
+  loadmodule: lines('Loads a module.', {
+    mutable: false,
+    fileOnly: true,
+    closes: {
+      harmless: MODULES_OF_DATA,
+      why: 'no module is loaded, and one that restricts commands or logins would be missing',
+      remedy: 'Restrict users with ACL rules, and remove the line.',
+    },
+  }),
   'tls-dh-params-file': string('', 'Diffie-Hellman parameters.'),
   'tls-session-cache-size': integer(20_480, [0, INT_MAX], 'Sessions cached.'),
-  'tls-auth-clients-user': choice('off', ['off', 'CN', 'URI'], 'Log in by certificate (Valkey).'),
-  'tls-auto-reload-interval': seconds(0, 'Look for new certificates (Valkey).'),
+  'tls-auth-clients-user': choice('off', ['off', 'CN', 'URI'], 'Log in by certificate (Valkey).', {
+    closes: {
+      harmless: ['off'],
+      why: 'a certificate would log nobody in, and its client would have the rights of the default user',
+      remedy: 'Turn the default user off, let clients AUTH, and remove the directive.',
+    },
+  }),
+  'tls-auto-reload-interval': seconds(0, 'Look for new certificates (Valkey).', {
+    closes: {
+      harmless: ['0'],
+      why: 'files would not be read again, so an authority that was withdrawn would go on counting',
+      remedy: 'Send SIGHUP after a change of the files, and remove the directive.',
+    },
+  }),
 })

@@ -7,7 +7,7 @@ import {
   nearestName,
 } from '../../../server/config/directives.ts'
 import { directivesManual } from '../../../server/config/manual.ts'
-import { configOf } from './support.ts'
+import { configOf, configOfFile, failureOf } from './support.ts'
 
 describe('the table of directives', () => {
   test('no name and no alias stands twice', () => {
@@ -100,4 +100,56 @@ describe('the table of directives', () => {
 test('docs/directives.md says what the table says: node scripts/print-directives.mjs > docs/directives.md', () => {
   const page = new URL('../../../docs/directives.md', import.meta.url)
   expect(readFileSync(page, 'utf8')).toBe(directivesManual())
+})
+
+describe('a directive without effect that would close something', () => {
+  const closing = DIRECTIVES.filter(({ closes }) => closes)
+
+  test('is one of these; decide about each new one', () => {
+    expect(closing.map(({ name }) => name)).toEqual([
+      'unixsocketgroup',
+      'socket-mark-id',
+      'loadmodule',
+      'tls-auth-clients-user',
+      'tls-auto-reload-interval',
+    ])
+    expect(closing.filter(({ effect }) => effect !== 'none')).toEqual([])
+  })
+
+  test('is marked in docs/directives.md, with the reason, and no other is', () => {
+    const page = readFileSync(new URL('../../../docs/directives.md', import.meta.url), 'utf8')
+    const marked = [...page.matchAll(/^\| `([a-z-]+)`.*\*Refused\* .*: (.*)\. .*\. \|$/gm)]
+    expect(marked.map(([, name, why]) => [name, why])).toEqual(
+      closing.map(({ name, closes }) => [name, closes?.why]),
+    )
+  })
+
+  test.each([
+    ['unixsocketgroup', 'staff'],
+    ['socket-mark-id', '7'],
+    ['loadmodule', '/opt/ldap-auth.so'],
+    ['tls-auth-clients-user', 'CN'],
+    ['tls-auto-reload-interval', '3600'],
+  ])('%s %s keeps the server from starting, with one line and a remedy', (name, value) => {
+    const { closes } = findDirective(name) as (typeof DIRECTIVES)[number]
+    const { message } = failureOf(() => configOfFile(`port 1\n${name} ${value}\n`))
+    expect(message).toBe(`respcast.conf:2: ${name} ${value}: ${closes?.why}. ${closes?.remedy}`)
+  })
+
+  test.each([
+    ['unixsocketgroup', '""'],
+    ['socket-mark-id', '0'],
+    ['loadmodule', './modules/redisbloom/redisbloom.so'],
+    ['tls-auth-clients-user', 'off'],
+    ['tls-auto-reload-interval', '0'],
+  ])('%s %s closes nothing', (name, value) => {
+    expect(configOfFile(`${name} ${value}\n`).withoutEffect).toEqual([name])
+  })
+
+  test('is refused by CONFIG SET too', () => {
+    expect(configOf().set([['tls-auth-clients-user', 'URI']])).toBe(
+      "CONFIG SET failed (possibly related to argument 'tls-auth-clients-user') - a certificate would log nobody in, " +
+        'and its client would have the rights of the default user',
+    )
+  })
 })

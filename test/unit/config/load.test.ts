@@ -266,7 +266,7 @@ client-output-buffer-limit slave 256mb 64mb 60
 client-output-buffer-limit pubsub 32mb 8mb 60
 hz 10
 tls-protocols "TLSv1.2 TLSv1.3"
-loadmodule /usr/lib/redis/modules/module.so ARG 1
+loadmodule /usr/lib/redis/modules/rejson.so ARG 1
 shutdown-on-sigterm save now
 `
 

@@ -120,7 +120,7 @@ test.each([
     'foo',
     'refused: argument(s) must be one of the following: allchannels, resetchannels',
   ],
-  ['tls-auth-clients-user', 'cn', 'CN'],
+  ['tls-auth-clients-user', 'OFF', 'off'],
 ])('the enumeration %s reads %j as %s', (name, word, text) => {
   expect(read(name, word)).toBe(text)
 })
