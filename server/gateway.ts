@@ -3,6 +3,7 @@ import { bindAddress, hostAndPort } from './addresses.ts'
 import { CLOSES, closeWith } from './client/close.ts'
 import { atEndOfTurn, systemClock, type Clock } from './clock.ts'
 import { TLS_DIRECTIVES, tlsListeners, type AuthDirective } from './config/listeners.ts'
+import { readMetricsToken } from './config/metrics-token.ts'
 import type { Config } from './config/store.ts'
 import { RespcastError } from './errors.ts'
 import { Core } from './core.ts'
@@ -64,6 +65,7 @@ export class Gateway {
   readonly #anyPort: boolean
   readonly #withoutHttp: boolean
   readonly #waiting: Readonly<Record<HttpListener, WaitingSockets>>
+  #metricsToken: string | undefined
   #stopping: Promise<void> | undefined
 
   /** @throws RespcastError The configuration cannot be used. */
@@ -102,6 +104,7 @@ export class Gateway {
     try {
       await this.core.start()
       this.#followTls()
+      this.#followMetricsToken()
       await this.#openResp()
       const http = await this.#openHttp('public')
       const admin = await this.#openHttp('admin')
@@ -219,8 +222,27 @@ export class Gateway {
     const tls = core.config.boolean('http-tls')
       ? tlsOptions(core.config, HTTP_AUTH[listener])
       : undefined
-    const create = listener === 'public' ? createPublicApp : createAdminApp
-    return create(core, keepAlive, this.#waiting[listener], tls)
+    const waiting = this.#waiting[listener]
+    return listener === 'public'
+      ? createPublicApp(core, keepAlive, waiting, tls)
+      : createAdminApp(core, keepAlive, waiting, tls, () => this.#metricsToken)
+  }
+
+  #followMetricsToken(): void {
+    const { config } = this.core
+    this.#metricsToken = readMetricsToken(config)
+    let next: string | undefined
+    config.onChange(['metrics-token', 'metrics-token-file'], (settings) => {
+      try {
+        next = readMetricsToken(settings)
+        return undefined
+      } catch (error) {
+        return (error as Error).message
+      }
+    })
+    config.afterChange(['metrics-token', 'metrics-token-file'], () => {
+      this.#metricsToken = next
+    })
   }
 
   async #openHttp(listener: HttpListener): Promise<number | undefined> {

@@ -1,5 +1,6 @@
 import { issuersOf } from './issuers.ts'
-import { servesTheWorld, tlsListeners, type AuthDirective } from './listeners.ts'
+import { isAdminExposed, servesTheWorld, tlsListeners, type AuthDirective } from './listeners.ts'
+import { readMetricsToken } from './metrics-token.ts'
 import type { Config } from './store.ts'
 
 const AUTH: readonly AuthDirective[] = [
@@ -52,6 +53,22 @@ export function addValidators(config: Config): void {
       return undefined
     }
     return 'TLS needs tls-cert-file and tls-key-file'
+  })
+  config.addValidator(['metrics-token', 'metrics-token-file'], (settings) => {
+    try {
+      readMetricsToken(settings)
+      return undefined
+    } catch (error) {
+      return (error as Error).message
+    }
+  })
+  config.addValidator(['admin-bind', 'admin-port', 'http-tls', 'admin-insecure'], (settings) => {
+    if (!isAdminExposed(settings)) return undefined
+    if (settings.boolean('http-tls') || settings.boolean('admin-insecure')) return undefined
+    return (
+      'admin-bind listens beyond loopback in plain HTTP, where passwords of administrators can be read; set http-tls yes, ' +
+      'or admin-insecure yes for a network that you trust'
+    )
   })
   config.addValidator(
     [...AUTH, 'tls-ca-cert-file', 'tls-ca-cert-dir', 'tls-port', 'http-tls'],

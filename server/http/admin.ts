@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { bindAddress, isLoopback } from '../addresses.ts'
 import type { Core } from '../core.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import type { ServerTls } from '../transport/tls.ts'
 import type { WaitingSockets } from '../transport/waiting-sockets.ts'
+import { refusalOfMetrics } from './metrics-access.ts'
 import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
@@ -13,12 +15,17 @@ export async function createAdminApp(
   keepAlive: KeepAlive,
   waiting: WaitingSockets,
   tls: ServerTls | undefined,
+  metricsToken: () => string | undefined,
 ): Promise<FastifyInstance> {
   const app = createHttpServer(core, waiting, tls)
   app.addHook('onRequest', (request, reply, done) => {
     const { config } = core
-    const host = request.headers.host ?? ''
-    if (isHostAllowed(host, config.list('admin-bind'), config.list('admin-hosts'))) done()
+    const place = {
+      localAddress: request.raw.socket.localAddress ?? '',
+      binds: config.list('admin-bind'),
+      hosts: config.list('admin-hosts'),
+    }
+    if (isHostAllowed(request.headers.host ?? '', place)) done()
     else void reply.code(403).send({ error: 'unknown Host; add it to admin-hosts' })
   })
   app.get('/livez', (_request, reply) => reply.send({ status: 'alive' }))
@@ -30,7 +37,25 @@ export async function createAdminApp(
   })
   const metrics = new Metrics(core)
   metrics.watchProcess()
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', async (request, reply) => {
+    const { config } = core
+    const refusal = refusalOfMetrics(
+      {
+        authorization: request.headers.authorization,
+        localAddress: request.raw.socket.localAddress ?? '',
+      },
+      {
+        token: metricsToken(),
+        isTrusted:
+          config.boolean('admin-insecure') ||
+          (tls !== undefined && config.choice('admin-tls-auth-clients') === 'yes'),
+      },
+    )
+    if (refusal) {
+      if (refusal.status === 401)
+        void reply.header('www-authenticate', 'Bearer, Basic realm="metrics"')
+      return reply.code(refusal.status).send({ error: refusal.error })
+    }
     const text = await metrics.scrape()
     return reply
       .headers({ 'content-type': metrics.contentType, 'cache-control': 'no-store' })
@@ -58,22 +83,33 @@ function notReady(core: Core): string[] {
   return problems
 }
 
+/** The listener that a request came in by. */
+interface Place {
+  /** The address of this machine that was connected to. */
+  readonly localAddress: string
+  /** `admin-bind`. */
+  readonly binds: readonly string[]
+  /** `admin-hosts`. */
+  readonly hosts: readonly string[]
+}
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
+
 /**
  * Reports whether the administrators' listener answers a request for a host. A page whose name was resolved to this machine
- * (DNS rebinding) must not get through.
+ * (DNS rebinding) must not get through, and who reached another address than loopback must not be taken for somebody on this
+ * machine: names of loopback count there only.
  *
  * @param host The Host header.
- * @param binds `admin-bind`.
- * @param hosts `admin-hosts`.
  */
-export function isHostAllowed(
-  host: string,
-  binds: readonly string[],
-  hosts: readonly string[],
-): boolean {
+export function isHostAllowed(host: string, { localAddress, binds, hosts }: Place): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase()
-  const own = ['localhost', '127.0.0.1', '[::1]']
-  const bound = binds.map((address) => address.replace(/^-/, ''))
-  const allowed = [...own, ...bound, ...bound.map((address) => `[${address}]`), ...hosts]
-  return allowed.some((each) => each.toLowerCase() === name)
+  const local = localAddress.replace(/^::ffff:/i, '')
+  const isOwn = isLoopback(local)
+  const bound = binds
+    .map((address) => bindAddress(address).host)
+    .filter((address) => isLoopback(address) === isOwn && !/^(::|0\.0\.0\.0)$/.test(address))
+  const names = [...bound, local].flatMap((address) => [address, `[${address}]`])
+  const allowed = [...(isOwn ? LOOPBACK_NAMES : []), ...names, ...hosts]
+  return name !== '' && allowed.some((each) => each.toLowerCase() === name)
 }

@@ -43,6 +43,7 @@ const SECRET_DIRECTIVES: ReadonlySet<string> = new Set([
   'jwt-secret',
   'masterauth',
   'masteruser',
+  'metrics-token',
   'primaryauth',
   'primaryuser',
   'requirepass',

@@ -30,7 +30,7 @@ export const HTTP = {
   'admin-bind': list('127.0.0.1 -::1', "Addresses of the administrators' listener.", AT_START),
   'admin-hosts': list(
     '',
-    "Host values the administrators' listener answers, beside localhost and its addresses.",
+    "Host values the administrators' listener answers, beside the address that was asked; on loopback also localhost.",
   ),
   'http-max-connections': integer(
     1_024,
@@ -44,6 +44,17 @@ export const HTTP = {
     "The same for the administrators' listener.",
     AT_START,
   ),
+  'admin-insecure': boolean(
+    'no',
+    'Accept `admin-bind` beyond loopback in plain HTTP, and answer `/metrics` there without a token.',
+    AT_START,
+  ),
+  'metrics-token': string(
+    '',
+    'Token that `/metrics` wants: `Authorization: Bearer`, or the password of Basic; file or environment only.',
+    { secret: true, sensitive: true },
+  ),
+  'metrics-token-file': string('', 'A file that holds the token.', { volatile: true }),
   'trusted-proxies': list(
     '',
     'Addresses (CIDR) whose X-Forwarded-For and X-Forwarded-Host count.',

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { folderWith } from '../../support/folder.ts'
 import type { TestGateway } from '../../support/server.ts'
 import { push } from '../../support/resp-client.ts'
 import { eventually, opener } from '../../support/opened.ts'
@@ -57,6 +58,31 @@ describe('/metrics', () => {
     const server = await open.server({ directives: { 'admin-hosts': 'metrics.internal' } })
     expect(await statusFor(server.adminPort, 'evil.example')).toBe(403)
     expect(await statusFor(server.adminPort, 'metrics.internal:8081')).toBe(200)
+  })
+
+  test('wants the token that is set, the new one after CONFIG SET', async () => {
+    const [first, second] = ['first-token-0123456789', 'second-token-0123456789']
+    const folder = folderWith({ first, second })
+    const server = await open.server({
+      directives: { 'metrics-token-file': join(folder, 'first') },
+    })
+    const ask = async (authorization?: string) => {
+      const headers = authorization === undefined ? {} : { authorization }
+      return fetch(`http://127.0.0.1:${server.adminPort}/metrics`, { headers })
+    }
+    const refused = await ask()
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Bearer, Basic realm="metrics"',
+    ])
+    expect(await refused.text()).not.toContain('respcast_')
+    expect((await ask(`Bearer ${first}`)).status).toBe(200)
+    const set = (path: string) => server.core.config.set([['metrics-token-file', path]])
+    expect(set(join(folder, 'nowhere'))).toMatch(/cannot be read \(ENOENT\)/)
+    expect((await ask(`Bearer ${first}`)).status).toBe(200)
+    expect(set(join(folder, 'second'))).toBeUndefined()
+    expect((await ask(`Bearer ${first}`)).status).toBe(401)
+    expect((await ask(`Bearer ${second}`)).status).toBe(200)
   })
 
   test('is no WebSocket: an upgrade there is 404', async () => {

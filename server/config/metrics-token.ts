@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { RespcastError } from '../errors.ts'
+import type { Settings } from './settings.ts'
+
+/** Shorter ones can be guessed. */
+const LEAST_BYTES = 16
+
+/**
+ * The token that `/metrics` wants, of `metrics-token-file` or `metrics-token`; a line end at its end does not count.
+ *
+ * @returns A byte string; undefined where none is set.
+ * @throws RespcastError `ERR_CONFIG` names the directive, and never repeats the token.
+ */
+export function readMetricsToken(settings: Settings): string | undefined {
+  const path = settings.path('metrics-token-file')
+  const directive = path === '' ? 'metrics-token' : `metrics-token-file ${path}`
+  const text = path === '' ? settings.text('metrics-token') : contentOf(path)
+  if (path === '' && text === '') return undefined
+  const token = text.replace(/\r?\n$/, '')
+  if (/^[!-~]+$/.test(token) && token.length >= LEAST_BYTES) return token
+  throw new RespcastError(
+    'ERR_CONFIG',
+    `${directive}: a token is at least ${LEAST_BYTES} printable characters without spaces. Make one with: openssl rand -hex 32`,
+  )
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new RespcastError(
+      'ERR_CONFIG',
+      `metrics-token-file ${path}: cannot be read (${code}). Give the path of a readable file.`,
+    )
+  }
+}
