@@ -66,6 +66,11 @@ export function bindAddress(text: string): { host: string; optional: boolean } {
   return { host, optional }
 }
 
+/** Reports whether one of these addresses, as in `bind`, is not this machine's own. */
+export function leavesLoopback(addresses: readonly string[]): boolean {
+  return addresses.some((address) => !isLoopback(bindAddress(address).host))
+}
+
 /**
  * The part of an address that limits per address count: a whole IPv4 address, or the /64 of an IPv6 address, which mostly
  * belongs to one subscriber.

@@ -24,6 +24,7 @@ import {
   type ProcessFacts,
 } from './command/server/process-facts.ts'
 import { CommandTable } from './command/table.ts'
+import { listensOnTcp, servesTheWorld } from './config/listeners.ts'
 import { rewriteConfigFile } from './config/rewrite.ts'
 import type { Config } from './config/store.ts'
 import { addValidators } from './config/validators.ts'
@@ -255,6 +256,14 @@ export class Core implements Services {
     }
     const password = config.text('requirepass')
     if (password !== '') users.requirePassword(password)
+    if (users.defaultIsOpen && servesTheWorld(config) && listensOnTcp(config)) {
+      throw new RespcastError(
+        'ERR_CONFIG',
+        'requirepass: http-bind listens beyond loopback while the user default needs no password, so that whatever reaches ' +
+          'the RESP port from this machine may do everything. Set requirepass, or user default off and other users, or ' +
+          'port 0 and a unixsocket.',
+      )
+    }
   }
 }
 

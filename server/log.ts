@@ -108,6 +108,10 @@ export const PEER_LINES = {
     level: 'warn',
     text: 'origin refused; to allow it add it to ws-allowed-origins',
   },
+  listenerUndeclared: {
+    level: 'warn',
+    text: 'WebSocket refused: it came in beyond loopback, and http-bind says that the listener does not go there',
+  },
   crossProtocol: {
     level: 'warn',
     text: 'HTTP or TLS on a RESP port: a page in a browser may be trying to send commands',

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { RespcastError } from '../errors.ts'
 
@@ -28,7 +28,7 @@ export interface DevProfile {
  * Prepares the development profile: a folder with a signing key (made once, readable by its owner only), the role
  * `role:demo`, and an administrator with a random password. It listens on loopback only.
  *
- * @throws RespcastError `ERR_DATA_DIR` where the folder cannot be written.
+ * @throws RespcastError `ERR_DATA_DIR` where the folder cannot be written, or others can get at the key.
  */
 export function prepareDevProfile(cwd: string): DevProfile {
   const adminPassword = randomBytes(9).toString('base64url')
@@ -69,8 +69,11 @@ export function devKey(cwd: string): Buffer {
     if (!existsSync(path)) {
       writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
     }
+    refuseShared(folder, 0o022, 'chmod 700')
+    refuseShared(path, 0o077, 'chmod 600')
     return readFileSync(path)
   } catch (error) {
+    if (error instanceof RespcastError) throw error
     const { code } = error as NodeJS.ErrnoException
     throw new RespcastError(
       'ERR_DATA_DIR',
@@ -79,6 +82,27 @@ export function devKey(cwd: string): Buffer {
       { cause: error },
     )
   }
+}
+
+/**
+ * Others who can read the key mint tokens; others who can write it, or its folder, put their own there.
+ *
+ * @param bits Permissions that group and others must not have.
+ */
+function refuseShared(path: string, bits: number, remedy: string): void {
+  const { mode, uid } = statSync(path)
+  const me = process.getuid?.()
+  // Windows has no such permissions.
+  if (me === undefined) return
+  const isForeign = uid !== me && uid !== 0
+  if ((mode & bits) === 0 && !isForeign) return
+  throw new RespcastError(
+    'ERR_DATA_DIR',
+    isForeign
+      ? `${path} belongs to another user, who could mint tokens. Remove it; the next start makes a new one.`
+      : `${path} has the mode ${(mode & 0o777).toString(8)}, so that others could mint tokens. Remove it for a new key, or ` +
+          `run: ${remedy} ${path}`,
+  )
 }
 
 function directive(name: string, ...values: readonly string[]): string[] {

@@ -1,4 +1,4 @@
-import { bindAddress, isLoopback } from '../addresses.ts'
+import { leavesLoopback } from '../addresses.ts'
 import type { DirectiveName } from './directives.ts'
 import type { Settings } from './settings.ts'
 
@@ -42,7 +42,7 @@ export function isAdminExposed(settings: Settings): boolean {
   return settings.integer('admin-port') !== 0 && leavesLoopback(settings.list('admin-bind'))
 }
 
-/** Reports whether one of these addresses, as in `bind`, is not this machine's own. */
-export function leavesLoopback(addresses: readonly string[]): boolean {
-  return addresses.some((address) => !isLoopback(bindAddress(address).host))
+/** Reports whether RESP is served over TCP or TLS, and not only on a Unix socket. */
+export function listensOnTcp(settings: Settings): boolean {
+  return settings.integer('port') !== 0 || settings.integer('tls-port') !== 0
 }

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
 import { findDirective, isForeignName, nearestName } from './directives.ts'
 import type { Directive } from './directives.ts'
+import { servesTheWorld } from './listeners.ts'
 import type { Spec } from './spec.ts'
 import { holdsSecret } from './tables/tokens.ts'
 import { ConfigError, readConfigFile } from './parse.ts'
 import type { SourceKind, Statement } from './parse.ts'
-import { defaultSettings, settingOf, valueOf } from './settings.ts'
+import { defaultSetting, defaultSettings, Settings, settingOf, valueOf } from './settings.ts'
 import type { Setting, SettingMap } from './settings.ts'
 import { parseValue, takesWords } from './values.ts'
 import { quoteWord, splitWords } from '../../shared/words.ts'
@@ -59,12 +60,19 @@ export function loadConfig(input: LoadInput): LoadedConfig {
       withoutEffect.set(directive?.name ?? statement.name.toLowerCase(), statement.name)
     }
   }
+  if (servesTheWorld(new Settings(settings, input.cwd))) tightenDefaults(settings)
   return {
     settings,
     cwd: input.cwd,
     file: file === undefined || file === '-' ? undefined : resolve(input.cwd, file),
     isConfigured: file !== undefined || statements.length > 0,
     withoutEffect: [...withoutEffect.values()],
+  }
+}
+
+function tightenDefaults(settings: Map<string, Setting>): void {
+  for (const [name, { directive, source }] of settings) {
+    if (source.kind === 'default') settings.set(name, defaultSetting(directive, true))
   }
 }
 

@@ -49,7 +49,9 @@ function tableOf(entries: readonly [string, Spec][]): string {
     const names = [name, ...(spec.aliases ?? [])].map((each) => `\`${each}\``).join(', ')
     const fallback =
       spec.default === '' ? (spec.type === 'lines' ? '' : '`""`') : `\`${spec.default}\``
-    return `| ${names} | ${typeOf(spec)} | ${fallback} | ${changeOf(spec)} | ${meaningOf(spec).replaceAll('|', '\\|')} |\n`
+    const beyond =
+      spec.beyondLoopback === undefined ? '' : `; beyond loopback \`${spec.beyondLoopback}\``
+    return `| ${names} | ${typeOf(spec)} | ${fallback}${beyond} | ${changeOf(spec)} | ${meaningOf(spec).replaceAll('|', '\\|')} |\n`
   })
   return `| directive | value | default | change | meaning |\n|---|---|---|---|---|\n${rows.join('')}`
 }

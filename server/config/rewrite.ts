@@ -174,6 +174,12 @@ function bufferFate(
   return fresh.length === 0 ? 'drop' : fresh.map((name) => bufferLine(name, limits))
 }
 
+/** Where the default depends on the listeners, a value that somebody set is written even if it is one of them. */
+function isDefault({ directive, text, source }: Setting): boolean {
+  if (source.kind === 'default') return true
+  return directive.beyondLoopback === undefined && text === defaultSetting(directive).text
+}
+
 function addedLines(setting: Setting, written: ReadonlySet<string>): string[] {
   const { directive } = setting
   if (directive.secret || directive.name === 'user' || UNTOUCHED.has(directive.name)) return []
@@ -199,7 +205,7 @@ function addedLines(setting: Setting, written: ReadonlySet<string>): string[] {
         !written.has(bufferKey(name)) && bufferLine(name, limits) !== bufferLine(name, usual),
     ).map((name) => bufferLine(name, limits))
   }
-  if (written.has(directive.name) || setting.text === defaultSetting(directive).text) return []
+  if (written.has(directive.name) || isDefault(setting)) return []
   return [lineOf(directive.name, setting)]
 }
 

@@ -26,15 +26,22 @@ export interface Setting {
 export type SettingMap = ReadonlyMap<string, Setting>
 
 const DEFAULT: Source = { kind: 'default', where: 'default' }
+const BEYOND_LOOPBACK: Source = { kind: 'default', where: 'default beyond loopback' }
 
 /** The default settings. */
 export function defaultSettings(): Map<string, Setting> {
   return new Map(DEFAULTS)
 }
 
-/** The default of one directive. */
-export function defaultSetting(directive: Directive): Setting {
-  return DEFAULTS.get(directive.name) as Setting
+/**
+ * The default of one directive.
+ *
+ * @param isPublic Browsers beyond this machine can reach the public listener: some limits are tighter.
+ */
+export function defaultSetting(directive: Directive, isPublic = false): Setting {
+  const { name, beyondLoopback } = directive
+  if (!isPublic || beyondLoopback === undefined) return DEFAULTS.get(name) as Setting
+  return readDefault({ ...directive, default: beyondLoopback }, BEYOND_LOOPBACK)
 }
 
 /** The setting of a directive in a set of them. */
@@ -55,11 +62,11 @@ const DEFAULTS: SettingMap = new Map(
   DIRECTIVES.map((directive) => [directive.name, readDefault(directive)]),
 )
 
-function readDefault(directive: Directive): Setting {
-  if (directive.type === 'lines') return { directive, value: [], text: '', source: DEFAULT }
+function readDefault(directive: Directive, source = DEFAULT): Setting {
+  if (directive.type === 'lines') return { directive, value: [], text: '', source }
   const parsed = parseValue(directive, [directive.default])
   if ('reason' in parsed) throw new Error(`default of ${directive.name}: ${parsed.reason}`)
-  return { directive, ...parsed, source: DEFAULT }
+  return { directive, ...parsed, source }
 }
 
 /**

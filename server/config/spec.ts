@@ -49,6 +49,8 @@ export interface Traits {
   readonly sensitive?: true
   /** CONFIG GET shows it to its exact name only. */
   readonly hidden?: true
+  /** The default once the public listener leaves loopback; strangers are out there. */
+  readonly beyondLoopback?: string
   /** Several lines add up instead of the last one winning. */
   readonly multi?: true
   /** Neither CONFIG GET nor CONFIG SET know it, as in Redis. */

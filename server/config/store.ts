@@ -1,8 +1,9 @@
 import type { DirectiveName, NameOf } from './directives.ts'
+import { servesTheWorld } from './listeners.ts'
 import type { LoadedConfig } from './load.ts'
 import { ConfigError } from './parse.ts'
 import { rewriteConfig } from './rewrite.ts'
-import { Settings, valueOf } from './settings.ts'
+import { defaultSetting, Settings, valueOf } from './settings.ts'
 import { parseValue } from './values.ts'
 import type { Setting, SettingMap } from './settings.ts'
 import {
@@ -164,8 +165,13 @@ export class Config extends Settings {
   reload(loaded: LoadedConfig): Reloaded | string {
     const changes: Change[] = []
     const atNextStart: string[] = []
-    for (const [name, setting] of this.#lowered(loaded.settings)) {
-      const { directive, text } = setting
+    // The listeners are those of the start, whatever the file says now, and so are the defaults that go with them.
+    const isPublic = servesTheWorld(this)
+    for (const [name, read] of this.#lowered(loaded.settings)) {
+      const { directive } = read
+      const isTied = read.source.kind === 'default' && directive.beyondLoopback !== undefined
+      const setting = isTied ? defaultSetting(directive, isPublic) : read
+      const { text } = setting
       const differs = this.settings.get(name)?.text !== text
       if (directive.mutable && directive.protected !== true) {
         const namesFile = directive.volatile === true && text !== ''

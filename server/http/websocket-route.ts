@@ -3,7 +3,7 @@ import fastifyWebsocket from '@fastify/websocket'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { RESP3_SUBPROTOCOL } from '../../shared/subprotocol.ts'
-import { hostAndPort, LocalAddress } from '../addresses.ts'
+import { hostAndPort, isLoopback, leavesLoopback, LocalAddress } from '../addresses.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
@@ -185,6 +185,11 @@ function refusalOf(
   if (request.headers.host === undefined) return { status: 400, error: 'a Host header is needed' }
   const problem = subprotocolProblem(subprotocols)
   if (problem !== undefined) return { status: 400, error: problem }
+  const { localAddress = '' } = request.raw.socket
+  if (listener === 'public' && isUndeclared(localAddress, config.list('http-bind'))) {
+    peerLog.write('listenerUndeclared', () => ({ localAddress, address: request.ip }))
+    return { status: 403, error: 'this listener serves its own machine only' }
+  }
   const { origin } = request.headers
   const allowed = listener === 'public' ? config.list('ws-allowed-origins') : []
   if (!isOriginAllowed({ origin, host: request.host }, allowed)) {
@@ -197,6 +202,17 @@ function refusalOf(
   }
   const rejection = admission.admit({ transport: 'websocket', ip, listener })
   return rejection && rejectionRefusal(rejection)
+}
+
+/**
+ * Reports whether a connection came in by an address that a configuration for loopback does not know. It may where an application
+ * that embeds the server listens elsewhere than it says.
+ *
+ * @param localAddress Empty for a Unix socket.
+ * @param binds `http-bind`.
+ */
+export function isUndeclared(localAddress: string, binds: readonly string[]): boolean {
+  return localAddress !== '' && !isLoopback(localAddress) && !leavesLoopback(binds)
 }
 
 /** The answer to an upgrade that admission rejects. */

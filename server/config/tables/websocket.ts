@@ -123,6 +123,7 @@ export const WEBSOCKET = {
     0,
     [0, INT_MAX],
     'WebSockets per address (IPv6: per /64); 0 is no limit.',
+    { beyondLoopback: '256' },
   ),
   'ws-max-unauthenticated': integer(
     1_000,
@@ -138,6 +139,7 @@ export const WEBSOCKET = {
     0,
     [0, INT_MAX],
     'WebSockets per user name; 0 is no limit.',
+    { beyondLoopback: '32' },
   ),
   'ws-max-queued-commands': integer(
     128,
@@ -151,9 +153,11 @@ export const WEBSOCKET = {
     { unit: 'microseconds' },
   ),
   'ws-command-rate': integer(0, [0, INT_MAX], 'Commands per WebSocket; 0 is no limit.', {
+    beyondLoopback: '100',
     unit: 'per second',
   }),
   'ws-publish-rate': integer(0, [0, INT_MAX], 'Messages published per WebSocket; 0 is no limit.', {
+    beyondLoopback: '50',
     unit: 'per second',
   }),
   'ws-subscription-rate': integer(

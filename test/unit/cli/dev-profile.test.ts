@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { DEV_ISSUER, devKey, prepareDevProfile } from '../../../server/cli/dev-profile.ts'
@@ -21,6 +21,26 @@ test('the development profile keeps its key, for its owner only', () => {
   expect(statSync(join(cwd, '.respcast')).mode & 0o777).toBe(0o700)
   expect(devKey(cwd)).toEqual(first)
   expect(prepareDevProfile(cwd).secret).toEqual(first)
+})
+
+test.each([0o640, 0o604, 0o620, 0o602, 0o666])(
+  'a key that others can read or write is refused: %o',
+  (mode) => {
+    devKey(cwd)
+    const path = join(cwd, '.respcast', 'dev-key')
+    chmodSync(path, mode)
+    expect(() => devKey(cwd)).toThrow(
+      `${path} has the mode ${mode.toString(8)}, so that others could mint tokens. Remove it for a new key, or run: ` +
+        `chmod 600 ${path}`,
+    )
+    expect(() => prepareDevProfile(cwd)).toThrow(/could mint tokens/)
+  },
+)
+
+test('a folder in which others can replace the key is refused', () => {
+  devKey(cwd)
+  chmodSync(join(cwd, '.respcast'), 0o777)
+  expect(() => devKey(cwd)).toThrow(/\.respcast has the mode 777, .* chmod 700 /)
 })
 
 test('the development profile is a configuration for this machine, with another password each time', () => {

@@ -1,3 +1,4 @@
+import { isUndeclared } from '../../../server/http/websocket-route.ts'
 import { expect, test } from 'vitest'
 import { REJECTIONS } from '../../../server/command/counters.ts'
 import { messageLimits, rejectionRefusal } from '../../../server/http/websocket-route.ts'
@@ -25,4 +26,16 @@ test.each([
   [16_777_216, 31_301],
 ])('a message of at most %d bytes may arrive in %d chunks', (maxPayload, maxBufferedChunks) => {
   expect(messageLimits(maxPayload)).toEqual({ maxPayload, maxBufferedChunks })
+})
+
+test.each([
+  ['10.0.0.1', ['127.0.0.1'], true],
+  ['::ffff:10.0.0.1', ['127.0.0.1', '-::1'], true],
+  ['127.0.0.1', ['127.0.0.1'], false],
+  ['::ffff:127.0.0.1', ['localhost'], false],
+  ['', ['127.0.0.1'], false],
+  ['10.0.0.1', ['127.0.0.1', '10.0.0.1'], false],
+  ['10.0.0.1', ['*'], false],
+])('a connection to %j with http-bind %j is not declared: %s', (localAddress, binds, expected) => {
+  expect(isUndeclared(localAddress, binds)).toBe(expected)
 })
