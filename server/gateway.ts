@@ -4,6 +4,7 @@ import { CLOSES, closeWith } from './client/close.ts'
 import { atEndOfTurn, systemClock, type Clock } from './clock.ts'
 import { TLS_DIRECTIVES, tlsListeners, type AuthDirective } from './config/listeners.ts'
 import { readMetricsToken } from './config/metrics-token.ts'
+import type { Settings } from './config/settings.ts'
 import type { Config } from './config/store.ts'
 import { RespcastError } from './errors.ts'
 import { Core } from './core.ts'
@@ -201,7 +202,7 @@ export class Gateway {
     let next = new Map<AuthDirective, ServerTls>()
     config.onChange(TLS_DIRECTIVES, (settings) => {
       try {
-        next = new Map(tlsListeners(settings).map((auth) => [auth, tlsOptions(settings, auth)]))
+        next = tlsOfListeners(settings)
         return undefined
       } catch (error) {
         return (error as Error).message
@@ -268,6 +269,19 @@ export class Gateway {
     this.#log.debug({ directive, port: bound }, 'HTTP listener open')
     return bound
   }
+}
+
+function tlsOfListeners(settings: Settings): Map<AuthDirective, ServerTls> {
+  return new Map(tlsListeners(settings).map((auth) => [auth, tlsOptions(settings, auth)]))
+}
+
+/**
+ * Reads the certificates of every listener that speaks TLS, and opens none.
+ *
+ * @throws RespcastError `ERR_CONFIG`: they cannot be used.
+ */
+export function checkTls(settings: Settings): void {
+  tlsOfListeners(settings)
 }
 
 /** `localhost` may be two addresses. Fastify would open a second server for the other, without this server's limits. */

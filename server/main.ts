@@ -1,6 +1,7 @@
 #!/usr/bin/env node
+import { check } from './cli/check.ts'
 import { healthcheck } from './cli/healthcheck.ts'
-import { checkConfiguration, serve } from './cli/serve.ts'
+import { serve } from './cli/serve.ts'
 import { tokenCommand } from './cli/token.ts'
 import { RespcastError } from './errors.ts'
 import { RESPCAST_VERSION } from './version.ts'
@@ -8,7 +9,7 @@ import { RESPCAST_VERSION } from './version.ts'
 const HELP = `Respcast: Redis Pub/Sub that browsers can join.
 
 Usage: respcast [file] [--directive value ...]   serve; without anything: the development profile
-       respcast --check [file] [--directive ...] check a configuration and say what is wrong
+       respcast --check [--strict] [file] [...]  check a configuration: what is wrong, and what it leaves open
        respcast token mint|verify|explain ...    tokens: make, judge, explain (see respcast token --help)
        respcast healthcheck [file] [...]         ask a running server whether it is ready
        respcast --version | --help
@@ -30,9 +31,7 @@ async function run(args: readonly string[]): Promise<number> {
       process.stdout.write(HELP)
       return 0
     case '--check':
-      await checkConfiguration(rest)
-      process.stdout.write('The configuration is good.\n')
-      return 0
+      return check(rest)
     case 'token':
       return tokenCommand(rest)
     case 'healthcheck':

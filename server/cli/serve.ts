@@ -5,7 +5,7 @@ import { DEV_ISSUER, DEV_ROLE, type DevProfile } from './dev-profile.ts'
 import { RESPCAST_VERSION } from '../version.ts'
 import { openLog, type Logger } from '../log.ts'
 import { mintToken } from '../token/mint.ts'
-import { readConfig, reloadConfiguration, withOfflineCore } from './configuration.ts'
+import { readConfig, reloadConfiguration } from './configuration.ts'
 
 /** Life of the token that the development profile prints. */
 const DEV_TOKEN_SECONDS = 12 * 3600
@@ -37,17 +37,6 @@ export async function serve(argv: readonly string[]): Promise<void> {
   await gateway.stop()
   if (pidFile !== '') rmSync(pidFile, { force: true })
   log.info('stopped')
-}
-
-/**
- * Reads and checks the configuration and the files that it names, and starts nothing: `respcast --check`. It writes and fetches
- * nothing.
- *
- * @throws RespcastError The fault that keeps a server from starting with it; the network is not checked.
- */
-export async function checkConfiguration(argv: readonly string[]): Promise<void> {
-  const fetchNothing = (): Promise<never> => Promise.reject(new Error('nothing is fetched'))
-  await withOfflineCore(argv, () => {}, fetchNothing)
 }
 
 function onSignals(log: Logger, end: () => void, reload: () => void): void {

@@ -95,7 +95,7 @@ function defaultIssuer(settings: Settings): IssuerSettings[] {
   const names = Object.keys(ISSUER_PROPERTIES) as (keyof typeof ISSUER_PROPERTIES)[]
   if (names.every((name) => settings.source(`jwt-${name}`).kind === 'default')) return []
   const built = build(settings, undefined, (property) => {
-    if (property === 'roles' || property === 'ceiling') return ''
+    if (property === 'roles') return ''
     return settings.value(`jwt-${property}`)
   })
   return [{ ...built, roles: undefined }]

@@ -1,7 +1,7 @@
 import type { DirectiveName, NameOf } from './directives.ts'
 import { servesTheWorld } from './listeners.ts'
 import type { LoadedConfig } from './load.ts'
-import { ConfigError } from './parse.ts'
+import { ConfigError, type SourceKind } from './parse.ts'
 import { rewriteConfig } from './rewrite.ts'
 import { defaultSetting, Settings, valueOf } from './settings.ts'
 import { parseValue } from './values.ts'
@@ -116,6 +116,12 @@ export class Config extends Settings {
   /** Registers a function that is called after changes of `names`, when every applier has accepted them. */
   afterChange(names: readonly DirectiveName[], call: Follower): void {
     this.#followers.push({ names, call })
+  }
+
+  /** Reports whether a value that is not empty comes from such a source. */
+  isWritten(name: string, kind: SourceKind): boolean {
+    const setting = this.settings.get(name)
+    return setting !== undefined && setting.source.kind === kind && setting.text !== ''
   }
 
   /**

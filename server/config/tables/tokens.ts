@@ -89,15 +89,15 @@ export const ISSUER_PROPERTIES = {
   'max-lifetime': seconds(86_400, 'Longest life of a token, from `iat` (else now) to `exp`.', {
     min: 1,
   }),
+  ceiling: string('', 'ACL user that bounds everything the issuer grants; empty is no bound.'),
 }
 
-/** Properties that only a named issuer has; the default issuer may name every role and has no ceiling. */
+/** Properties that only a named issuer has; the default issuer may name every role. */
 export const NAMED_ISSUER_PROPERTIES = {
   roles: list(
     '',
     'Globs of role names (without `role:`) that the issuer may name; none by default.',
   ),
-  ceiling: string('', 'ACL user that bounds everything the issuer grants.'),
 }
 
 type Prefixed<T> = { [K in keyof T & string as `jwt-${K}`]: T[K] }
@@ -110,14 +110,11 @@ function defaultIssuer(): Prefixed<typeof ISSUER_PROPERTIES> {
 /** Tokens: issuers, lifetimes of sessions, and files of revocations. */
 export const TOKENS = {
   ...defaultIssuer(),
-  issuer: lines(
-    'A property of a further issuer: alias, name (as `jwt-*`, or `roles`, `ceiling`), value.',
-    {
-      sensitive: true,
-      volatile: true,
-      check: issuerCheck({ ...ISSUER_PROPERTIES, ...NAMED_ISSUER_PROPERTIES }),
-    },
-  ),
+  issuer: lines('A property of a further issuer: alias, name (as `jwt-*`, or `roles`), value.', {
+    sensitive: true,
+    volatile: true,
+    check: issuerCheck({ ...ISSUER_PROPERTIES, ...NAMED_ISSUER_PROPERTIES }),
+  }),
   'jwt-jwks-cooldown': seconds(
     30,
     'Least time between two fetches of a JWKS, also after failures.',

@@ -155,7 +155,7 @@ export class TrustedIssuers {
       if (ceiling === '' || this.#parts.findUser(ceiling) !== undefined) continue
       throw new RespcastError(
         'ERR_CONFIG',
-        `issuer ${alias} ceiling: there is no ACL user '${ceiling}'. Make it first.`,
+        `${alias === undefined ? 'jwt-ceiling' : `issuer ${alias} ceiling`}: there is no ACL user '${ceiling}'. Make it first.`,
       )
     }
   }

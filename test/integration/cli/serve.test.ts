@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { connect as connectSocket, createServer, type AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { healthcheck } from '../../../server/cli/healthcheck.ts'
-import { checkConfiguration, serve as serveHere } from '../../../server/cli/serve.ts'
+import { checkConfiguration } from '../../../server/cli/check.ts'
+import { serve as serveHere } from '../../../server/cli/serve.ts'
 import { RespcastError } from '../../../server/errors.ts'
 import { respcast, runHere } from '../../support/process.ts'
 import { freePort } from '../../support/redis-servers.ts'
@@ -197,7 +198,7 @@ describe('a process that cannot serve', () => {
 
   /** Returns the one line with which a run refuses its configuration. Nothing is written to standard output or error. */
   async function refusal(
-    run: (argv: readonly string[]) => Promise<void>,
+    run: (argv: readonly string[]) => Promise<unknown>,
     cwd: string,
     args: readonly string[],
   ): Promise<string> {
@@ -253,8 +254,10 @@ describe('a process that cannot serve', () => {
   test('--check says that a good configuration is good, starts nothing and fetches nothing', async () => {
     const issuer =
       'jwt-issuer i\njwt-audience a\njwt-jwks-url http://127.0.0.1:1/keys\njwt-algorithms ES256\n'
-    const cwd = folderWith({ 'a.conf': `port 1\nuser u on >p +@all\n${issuer}` })
-    expect(await respcast(open, ['--check', 'a.conf'], { cwd }).ended).toEqual({
+    const users = 'user default off\nuser most off +@all allchannels\njwt-ceiling most\n'
+    const cwd = folderWith({ 'a.conf': `port 1\n${users}${issuer}` })
+    chmodSync(join(cwd, 'a.conf'), 0o600)
+    expect(await respcast(open, ['--check', '--strict', 'a.conf'], { cwd }).ended).toEqual({
       code: 0,
       output: 'The configuration is good.\n',
       errors: '',

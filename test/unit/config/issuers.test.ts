@@ -6,7 +6,7 @@ test('without any line there is no issuer', () => {
   expect(issuersOf(configOf())).toEqual([])
 })
 
-test('the default issuer comes of jwt directives, may name every role, and has no ceiling', () => {
+test('the default issuer comes of jwt directives, may name every role, and has no ceiling unless one is named', () => {
   const config = configOf({
     argv: [
       '--jwt-issuer',
@@ -46,6 +46,11 @@ test('the default issuer comes of jwt directives, may name every role, and has n
       ceiling: '',
     },
   ])
+})
+
+test('the default issuer may have a ceiling', () => {
+  const [issuer] = issuersOf(configOf({ argv: ['--jwt-issuer', 'i', '--jwt-ceiling', 'most'] }))
+  expect(issuer?.ceiling).toBe('most')
 })
 
 test('a named issuer is put together from its lines: the last one of a property counts, no role by default', () => {

@@ -243,7 +243,7 @@ test.each([
   [['acme', 'issuer', 'a', 'b'], 'refused: issuer: wrong number of arguments'],
   [
     ['acme', '__proto__', 'x'],
-    'refused: an issuer has these properties: issuer, audience, algorithms, jwks-url, jwks-file, public-key-file, secret-file, secret, previous-secret-file, previous-secret, previous-secret-until, require-kid, claims-format, claim, scope-claim, scope-prefix, groups-claim, group-role, leeway, max-lifetime, roles, ceiling',
+    'refused: an issuer has these properties: issuer, audience, algorithms, jwks-url, jwks-file, public-key-file, secret-file, secret, previous-secret-file, previous-secret, previous-secret-until, require-kid, claims-format, claim, scope-claim, scope-prefix, groups-claim, group-role, leeway, max-lifetime, ceiling, roles',
   ],
 ])('the issuer line %j reads as %s', (words, text) => {
   expect(read('issuer', ...words)).toBe(text)

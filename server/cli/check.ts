@@ -1,0 +1,44 @@
+import { checkTls } from '../gateway.ts'
+import { withOfflineCore } from './configuration.ts'
+import { openingsOf, thisMachine, type Opening } from './openings.ts'
+
+/** Makes warnings faults. */
+const STRICT = '--strict'
+
+/**
+ * Reads and checks the configuration and the files that it names, and starts nothing. It writes and fetches nothing.
+ *
+ * @param argv `[file] [--directive value ...]`
+ * @returns What is open though a server would start.
+ * @throws RespcastError The fault that keeps a server from starting with it; the network is not checked.
+ */
+export async function checkConfiguration(argv: readonly string[]): Promise<Opening[]> {
+  const fetchNothing = (): Promise<never> => Promise.reject(new Error('nothing is fetched'))
+  return withOfflineCore(
+    argv,
+    (core) => {
+      checkTls(core.config)
+      return openingsOf(core, thisMachine())
+    },
+    fetchNothing,
+  )
+}
+
+/**
+ * `respcast --check [--strict] [file] [--directive value ...]`: one line to standard error for each thing that is open.
+ *
+ * @returns The exit code: 0, or with `--strict` 1 if something is open.
+ * @throws RespcastError As {@link checkConfiguration}.
+ */
+export async function check(args: readonly string[]): Promise<number> {
+  const openings = await checkConfiguration(args.filter((arg) => arg !== STRICT))
+  for (const { directive, text } of openings) {
+    process.stderr.write(`warning: ${directive}: ${text}\n`)
+  }
+  if (openings.length > 0 && args.includes(STRICT)) {
+    process.stderr.write(`respcast: open with ${STRICT}: ${openings.length}\n`)
+    return 1
+  }
+  process.stdout.write('The configuration is good.\n')
+  return 0
+}
