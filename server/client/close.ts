@@ -93,6 +93,8 @@ export const CLOSES = {
 
   serverError: coded('server-error', 'drop', 'internal error'),
 
+  /** The keys of a token's issuer cannot be loaded: the token may be good. */
+  keysUnavailable: coded('unavailable', 'flush', 'the keys of the issuer cannot be loaded', 5_000),
   draining: coded('draining', 'flush', 'the server is going away'),
 } as const
 

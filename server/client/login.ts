@@ -68,6 +68,12 @@ const REFUSALS = {
     cause: CLOSES.tooManyConnections,
     reason: 'too-many-connections',
   },
+  /** No failure of the peer: nothing is counted against it. */
+  keysUnavailable: {
+    reply: 'TRYAGAIN the keys of the issuer cannot be loaded now',
+    cause: CLOSES.keysUnavailable,
+    reason: undefined,
+  },
   /** Another login, or RESET, came while the token was verified. */
   superseded: { reply: INVALID_TOKEN, cause: undefined, reason: undefined },
   otherSubject: {
@@ -292,6 +298,10 @@ export class Login {
     if ('refused' in result) {
       this.#logRefused(client, result.refused)
       const { code } = result.refused
+      if (code === 'keys-unavailable') {
+        this.#parts.counters.countLoginFailure(`token-${code}`)
+        return { refusal: REFUSALS.keysUnavailable }
+      }
       const refusal = code === 'expired' ? REFUSALS.expired : REFUSALS.token
       return { refusal: { ...refusal, reason: `token-${code}` } }
     }

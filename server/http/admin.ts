@@ -80,6 +80,7 @@ function notReady(core: Core): string[] {
   if (core.admission.closing) problems.push('shutting down')
   if (!core.backplane.isReady) problems.push('backplane not connected')
   problems.push(...core.tokens.revocation.problems)
+  problems.push(...core.authenticator.issuers.problems)
   return problems
 }
 

@@ -20,6 +20,7 @@ type ReplyCode =
   | 'NOAUTH'
   | 'NOPERM'
   | 'NOPROTO'
+  | 'TRYAGAIN'
   | 'WRONGPASS'
 
 /** The line of an error reply, without `-`. */

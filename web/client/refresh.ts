@@ -64,7 +64,8 @@ export class Refresh {
       if (epoch !== this.#connection.epoch) return
       this.#listener.failed(error)
       if (error instanceof SignedOutError) return
-      const wasRefused = error instanceof ReplyError
+      // The server could not judge the token: it may be good.
+      const wasRefused = error instanceof ReplyError && error.prefix !== 'TRYAGAIN'
       if (wasRefused) this.#connection.tokens.refuse(token, 'refused')
       const waitMs = fullJitter(++this.#attempt, RETRY, () => this.#environment.random())
       this.#timer = this.#environment.clock.after(waitMs, () => {

@@ -50,6 +50,7 @@ export const FIX_FOR_FAULT: Readonly<Partial<Record<FaultCode, string>>> = {
   algorithm: 'its algorithm among those pinned for the issuer',
   'no-kid': 'a token whose header names its key, or require-kid no for the issuer',
   'unknown-key': 'its kid in the key set of the issuer',
+  'keys-unavailable': 'the key server back: the token may be good',
   signature: 'a token signed with a key of the issuer',
   'wrong-audience': "a token for this server, or its 'aud' among the audiences of the issuer",
   'no-audience': "a token with an 'aud' of the issuer's audiences",

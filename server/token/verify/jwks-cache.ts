@@ -57,6 +57,7 @@ export class JwksCache implements KeySet {
   #nextAttemptMs: number
   #failures = 0
   #firstFailure: string | undefined
+  #outage: string | undefined
   #loading: Promise<void> | undefined
   #timer: Timer | undefined
   #stopped = false
@@ -104,6 +105,10 @@ export class JwksCache implements KeySet {
 
   names(): readonly KeyNames[] {
     return this.#keys.map((key) => key.names)
+  }
+
+  get outage(): string | undefined {
+    return this.#outage
   }
 
   inherit(keyIds: readonly string[]): void {
@@ -161,6 +166,7 @@ export class JwksCache implements KeySet {
       const keys = parseJwks(await this.#source.load())
       if (this.#stopped) return
       this.#failures = 0
+      this.#outage = undefined
       nextMs = startedMs + this.#times.refreshMs
       this.#replace(keys)
     } catch (error) {
@@ -171,6 +177,7 @@ export class JwksCache implements KeySet {
       this.#nextAttemptMs = nextMs
       const detail = describe(error)
       this.#firstFailure ??= detail
+      this.#outage = detail
       this.#listener.failed?.(detail)
     }
     this.#arm(nextMs)

@@ -33,6 +33,8 @@ export interface KeySet {
   ids(): readonly string[]
   /** Names of all keys that are held, those included that are no longer or not yet trusted. */
   names(): readonly KeyNames[]
+  /** The reason why the last attempt to load keys failed: a key that is missing may exist. */
+  readonly outage: string | undefined
   /**
    * Takes over the sessions that keys of a predecessor admitted, until it is known which of them are in this set: then
    * {@link KeySetListener.removed} hears of the others. A set that is complete already takes over nothing.
@@ -113,6 +115,7 @@ export function createKeySet(
 
 /** One key that never changes, and for a while its predecessor. A `kid` means nothing here. */
 class FixedKeySet implements KeySet {
+  readonly outage = undefined
   readonly #current: VerificationKey
   readonly #clock: Clock
   readonly #listener: KeySetListener

@@ -16,6 +16,8 @@ export type FaultCode =
   /** Its header names no key, and `jwt-require-kid` demands it. */
   | 'no-kid'
   | 'unknown-key'
+  /** No fault of the token: its key is not known, and keys cannot be loaded now. */
+  | 'keys-unavailable'
   | 'key-removed'
   | 'signature'
   /** A registered claim (`sub`, `jti`, a time) has the wrong form. */
@@ -36,11 +38,17 @@ export type FaultCode =
   /** A defect of the server. */
   | 'internal'
 
+/** The replies to a token that is not accepted. */
+type TokenReply =
+  | 'WRONGPASS invalid token'
+  | 'WRONGPASS token expired'
+  | 'TRYAGAIN the keys of the issuer cannot be loaded now'
+
 /** A refused token: the reply to the peer, and the details for the log. */
 export interface TokenRefusal {
   readonly code: FaultCode
   /** Error reply without the leading `-`. All faults of a token but its age look alike to the peer. */
-  readonly reply: 'WRONGPASS invalid token' | 'WRONGPASS token expired'
+  readonly reply: TokenReply
   /** A clause for the log alone; never holds the token, may hold names out of it. */
   readonly detail: string
   /** Key id the token names as a byte string, once its header could be read. */
@@ -80,6 +88,12 @@ function tokenHash(token: string): string {
   return createHash('sha256').update(head, 'latin1').digest('hex').slice(0, 16)
 }
 
+function replyOf(code: FaultCode): TokenReply {
+  if (code === 'expired') return 'WRONGPASS token expired'
+  if (code === 'keys-unavailable') return 'TRYAGAIN the keys of the issuer cannot be loaded now'
+  return 'WRONGPASS invalid token'
+}
+
 /** Makes a refusal of an error that was thrown while a token was read. */
 export function refuse(
   token: string,
@@ -90,7 +104,7 @@ export function refuse(
     error instanceof TokenFault ? error : new TokenFault('internal', `failed: ${String(error)}`)
   return {
     code,
-    reply: code === 'expired' ? 'WRONGPASS token expired' : 'WRONGPASS invalid token',
+    reply: replyOf(code),
     detail: message,
     ...(names.kid === undefined ? {} : { kid: names.kid }),
     ...(names.jti === undefined ? {} : { jti: names.jti }),

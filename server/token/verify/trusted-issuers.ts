@@ -108,6 +108,16 @@ export class TrustedIssuers {
     return this.#prepare(issuers, true)
   }
 
+  /** The problems that `/readyz` reports: issuers whose tokens cannot be verified now. */
+  get problems(): string[] {
+    return [...this.#byIss.values()]
+      .filter(({ keys }) => keys.ids().length === 0)
+      .map(({ issuer, keys }) => {
+        const reason = keys.outage ?? 'not loaded yet'
+        return `no keys of the issuer ${issuer.alias ?? 'default'}: ${reason}`
+      })
+  }
+
   /** Releases issuers that were prepared and will not be put in force. */
   discard(prepared: PreparedIssuers): void {
     const used = new Set([...this.#byIss.values()].map(({ keys }) => keys))

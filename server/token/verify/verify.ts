@@ -90,6 +90,7 @@ export async function verify(
 
     checkKid(trusted.issuer, kid)
     const keys = await trusted.keys.candidates(alg, kid)
+    if (keys.length === 0) throw missingKey(trusted.keys)
     const { key, bytes } = await verifySignature(token, alg, keys)
     names.key = key.names
     // The key may have been removed during the verification, and its sessions closed without this one.
@@ -130,12 +131,16 @@ function checkKid({ requireKid }: Issuer, kid: string | undefined): void {
   if (requireKid && !kid) throw new TokenFault('no-kid', "no 'kid' in its header")
 }
 
+function missingKey({ outage }: KeySet): TokenFault {
+  if (outage === undefined) return new TokenFault('unknown-key', 'no key of the issuer fits')
+  return new TokenFault('keys-unavailable', `the keys of the issuer cannot be loaded: ${outage}`)
+}
+
 async function verifySignature(
   token: string,
   alg: string,
   keys: readonly VerificationKey[],
 ): Promise<{ key: VerificationKey; bytes: Uint8Array }> {
-  if (keys.length === 0) throw new TokenFault('unknown-key', 'no key of the issuer fits')
   for (const key of keys) {
     try {
       const { payload } = await compactVerify(token, await key.for(alg), { algorithms: [alg] })

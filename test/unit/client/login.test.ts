@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { helloReply } from '../../support/hello-reply.ts'
 import type { Directives } from '../../support/settings.ts'
 import { command, TestCore, type ConnectOptions, type TestClient } from '../../support/test-core.ts'
-import { payload, token, tokenFor } from '../../support/tokens.ts'
+import { AUD, ISS, makeKey, payload, token, tokenBy, tokenFor } from '../../support/tokens.ts'
 
 const HOUR_MS = 3_600_000
 const OK = '+OK\r\n'
@@ -882,5 +882,40 @@ describe('The reason of a failed login', () => {
     await server.connect().sendAndWait('TOKEN', 'REVOKE', 'SUB', '43')
     await server.connect(PUBLIC).sendAndWait('AUTH', 'jwt', text)
     expect([...server.counters.loginFailures]).toEqual([[reason, 1]])
+  })
+})
+
+describe('While the keys of the issuer cannot be loaded', () => {
+  const server = () =>
+    new TestCore({
+      'jwt-issuer': '',
+      issuer: [
+        ['corp', 'issuer', ISS],
+        ['corp', 'audience', AUD],
+        ['corp', 'algorithms', 'ES256'],
+        ['corp', 'jwks-url', 'https://auth.example/keys'],
+      ],
+    })
+  const someToken = tokenBy(makeKey('ES256', 'k'))
+
+  test.each(WEBSOCKETS)(
+    '%s is told to come back later, with the same token',
+    async (_name, options) => {
+      const core = server()
+      const client = core.connect(options)
+      const reply = await client.sendAndWait('AUTH', 'jwt', someToken)
+      expect(reply).toBe('-TRYAGAIN the keys of the issuer cannot be loaded now\r\n')
+      expect(closeOf(client)).toBe('4503 unavailable|5000|the keys of the issuer cannot be loaded')
+      expect([...core.counters.loginFailures]).toEqual([['token-keys-unavailable', 1]])
+      expect(core.aclLog.list()).toEqual([])
+    },
+  )
+
+  test('TCP stays connected, and is not slowed down', async () => {
+    const client = server().connect(TCP)
+    for (let tries = 0; tries < 20; tries++) {
+      expect(await client.sendAndWait('AUTH', 'jwt', someToken)).toMatch(/^-TRYAGAIN /)
+    }
+    expect(client.client.closed).toBe(false)
   })
 })

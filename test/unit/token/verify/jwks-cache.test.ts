@@ -374,3 +374,61 @@ test('a whole login with keys behind a URL needs one fetch, and none for the nex
   authenticator.issuers.stop()
   expect(clock.pendingTimers).toBe(0)
 })
+
+describe('An outage of the key server', () => {
+  function withServer() {
+    const server = { isUp: false }
+    const issuer = testIssuer({
+      keys: { kind: 'jwks-url', url: 'https://auth.example/keys' },
+      algorithms: ['ES256'],
+    })
+    const { authenticator, clock } = testAuthenticator({
+      issuers: [issuer],
+      fetch: () => {
+        const status = server.isUp ? 200 : 503
+        return Promise.resolve(new Response(server.isUp ? jwks(first) : '', { status }))
+      },
+    })
+    return { server, authenticator, clock }
+  }
+
+  test('at the start is no fault of a token, and is told until it is over', async () => {
+    const { server, authenticator, clock } = withServer()
+    expect(authenticator.issuers.problems).toEqual([
+      'no keys of the issuer default: not loaded yet',
+    ])
+    await authenticator.issuers.start()
+    expect(await authenticator.authenticate(tokenBy(first))).toMatchObject({
+      refused: {
+        code: 'keys-unavailable',
+        reply: 'TRYAGAIN the keys of the issuer cannot be loaded now',
+        detail: expect.stringMatching(/cannot be loaded: .*503/) as string,
+      },
+    })
+    expect(authenticator.issuers.problems).toMatchObject([
+      expect.stringMatching(/^no keys of the issuer default: .*503/),
+    ])
+    server.isUp = true
+    clock.advance(30_000)
+    await settle()
+    expect(await authenticator.authenticate(tokenBy(first))).toHaveProperty('ok.kid', 'first')
+    expect(authenticator.issuers.problems).toEqual([])
+  })
+
+  test('later leaves known keys in force; of one that is new nobody knows whether it is good', async () => {
+    const { server, authenticator, clock } = withServer()
+    server.isUp = true
+    await authenticator.issuers.start()
+    const stranger = tokenBy(makeKey('ES256', 'x'))
+    expect(await authenticator.authenticate(stranger)).toHaveProperty('refused.code', 'unknown-key')
+    server.isUp = false
+    clock.advance(600_000)
+    await settle()
+    expect(authenticator.issuers.problems).toEqual([])
+    expect(await authenticator.authenticate(tokenBy(first))).toHaveProperty('ok')
+    expect(await authenticator.authenticate(stranger)).toHaveProperty(
+      'refused.code',
+      'keys-unavailable',
+    )
+  })
+})

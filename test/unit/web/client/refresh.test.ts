@@ -40,6 +40,22 @@ async function online(): Promise<{
 }
 
 describe('a token that ends soon', () => {
+  test('is kept where the server cannot judge the new one, which is sent again', async () => {
+    const { server, desk, client } = await online()
+    record(client, 'error')
+    server.socket.push('token', 'expiring', 60_000)
+    await desk.give('two')
+    server.socket.commands()
+    server.socket.receive('-TRYAGAIN the keys of the issuer cannot be loaded now\r\n')
+    await settle()
+    await server.pass(30_000)
+    expect(desk.reasons).toEqual(['initial', 'expiring', 'expiring'])
+    await server.socket.end(4503, 'unavailable|5000|')
+    await server.pass(5000)
+    expect(client.state.status).toBe('connecting')
+    expect(server.socket.protocols).toEqual(['resp3', 'bearer.two'])
+  })
+
   test('is replaced on the live connection', async () => {
     const { server, desk, client } = await online()
     const expiring = record(client, 'expiring')
