@@ -1,19 +1,24 @@
 /**
  * Attacks a server with a heap of 256 MB in every way that is known, while honest clients publish and count.
  *
- * `npm run soak [-- --seconds 60 --seed 1]`, after `npm run build:server`. Exits with 1 if the server ends, or if an honest client
+ * `npm run soak [-- --seconds 60 --seed 1 --only TEXT]`, after `npm run build:server`. Exits with 1 if the server ends, or if an honest client
  * misses a message or is closed.
  */
 import { parseArgs } from 'node:util'
 import { soak } from './soak.ts'
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string', default: '1' } },
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+  },
 })
 const report = await soak({
   seconds: Number(values.seconds),
   seed: Number(values.seed),
   recoverySeconds: 15,
+  only: values.only,
 })
 const { ping, megabytes, rounds } = report
 for (const [attack, count] of Object.entries(rounds))

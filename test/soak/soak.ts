@@ -18,6 +18,8 @@ export interface SoakOptions {
   readonly seed: number
   /** Longest wait for the memory of the attacks to come back. */
   readonly recoverySeconds: number
+  /** Only attacks whose names contain it. */
+  readonly only?: string
 }
 
 /** Outcome of a soak. */
@@ -37,7 +39,8 @@ export interface SoakReport {
 }
 
 /** Attacks a server whose heap is small, while honest clients count what they get. Needs a build. */
-export async function soak({ seconds, seed, recoverySeconds }: SoakOptions): Promise<SoakReport> {
+export async function soak(options: SoakOptions): Promise<SoakReport> {
+  const { seconds, seed, recoverySeconds, only = '' } = options
   const folder = mkdtempSync(join(tmpdir(), 'respcast-soak-'))
   const target = { respPort: await freePort(), httpPort: await freePort() }
   const logFile = join(folder, 'log')
@@ -52,7 +55,7 @@ export async function soak({ seconds, seed, recoverySeconds }: SoakOptions): Pro
     await wait(500)
     const before = residentMegabytes(server)
     honest.pings.length = 0
-    const hostile = await startHostile(target, seed)
+    const hostile = await startHostile(target, seed, only)
     let most = before
     const watch = setInterval(() => (most = Math.max(most, residentMegabytes(server))), 50)
     const endMs = performance.now() + seconds * 1000
@@ -155,6 +158,7 @@ function tokenFor(sub: string, channel: string): Promise<string> {
 async function startHostile(
   target: Target,
   seed: number,
+  only: string,
 ): Promise<{ stop(): Promise<Record<string, number>> }> {
   const tokens = await Promise.all(
     Array.from({ length: 20 }, (_, i) => tokenFor(`hostile:${i}`, 'h:*')),
@@ -165,7 +169,7 @@ async function startHostile(
       '--import',
       'tsx',
       join(import.meta.dirname, 'hostile.ts'),
-      JSON.stringify({ target, tokens, seed }),
+      JSON.stringify({ target, tokens, seed, only }),
     ],
     { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] },
   )
@@ -178,7 +182,7 @@ async function startHostile(
   return {
     stop: async () => {
       child.stdin.end()
-      const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
+      const timer = setTimeout(() => child.kill('SIGKILL'), 60_000)
       await ended
       clearTimeout(timer)
       return JSON.parse(output || '{}') as Record<string, number>
