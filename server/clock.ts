@@ -50,3 +50,8 @@ export const systemClock: Clock = {
 export function atEndOfTurn(callback: () => void): void {
   setImmediate(callback)
 }
+
+/** Waits for so many milliseconds, and keeps the process alive, which the timers of a {@link Clock} do not. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms))
+}

@@ -200,12 +200,12 @@ export class Core implements Services {
     this.load.start()
   }
 
-  /** Ends all background work. Clients are the caller's. */
-  stop(): void {
+  /** Ends all background work, after the writes that are under way. Clients are the caller's. */
+  async stop(): Promise<void> {
     this.guard.stop()
     this.eviction.stop()
     this.load.stop()
-    this.tokens.stop()
+    await this.tokens.stop()
     this.peerLog.flush()
   }
 

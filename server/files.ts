@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   fchmodSync,
@@ -11,13 +12,13 @@ import {
 } from 'node:fs'
 import * as asyncFiles from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 /** Permissions of a file that holds secrets: only its owner may read and write it. */
 export const SECRET_MODE = 0o600
 
 /** The file system as {@link replaceFileLater} uses it; tests break it. */
-export type Files = Pick<typeof asyncFiles, 'open' | 'rename' | 'rm'>
+export type Files = Pick<typeof asyncFiles, 'open' | 'readdir' | 'rename' | 'rm'>
 
 /**
  * Replaces a file as a whole or not at all: the content is on disk in a temporary file before that replaces the old one.
@@ -28,7 +29,7 @@ export type Files = Pick<typeof asyncFiles, 'open' | 'rename' | 'rm'>
  */
 export function replaceFile(path: string, content: Buffer, mode?: number): void {
   const target = resolved(path)
-  const temporary = `${target}.tmp-${process.pid}`
+  const temporary = temporaryOf(target)
   const permissions = mode ?? modeOf(target)
   try {
     const file = openSync(temporary, 'w', permissions)
@@ -63,7 +64,7 @@ export async function replaceFileLater(
   content: Buffer,
   files: Files = asyncFiles,
 ): Promise<void> {
-  const temporary = `${path}.tmp`
+  const temporary = temporaryOf(path)
   try {
     const file = await files.open(temporary, 'w', SECRET_MODE)
     try {
@@ -88,6 +89,22 @@ export async function syncFolderOf(path: string, files: Pick<Files, 'open'>): Pr
     await folder.sync()
   } finally {
     await folder.close()
+  }
+}
+
+/** Ends the name of a temporary file, before what makes it unique. */
+const TEMPORARY = '.tmp-'
+
+/** A name that no other process uses: several in containers may have one PID and one folder. */
+function temporaryOf(path: string): string {
+  return `${path}${TEMPORARY}${randomBytes(6).toString('hex')}`
+}
+
+/** Removes the temporary files that interrupted replacements of a file have left. Nobody else may be replacing it now. */
+export async function removeLeftovers(path: string, files: Files = asyncFiles): Promise<void> {
+  const [folder, start] = [dirname(path), basename(path) + TEMPORARY]
+  for (const name of await files.readdir(folder)) {
+    if (name.startsWith(start)) await files.rm(join(folder, name), { force: true })
   }
 }
 

@@ -141,7 +141,7 @@ export class Gateway {
     await clients.drained()
     timer.cancel()
     await Promise.all(this.#apps.map(({ app }) => app.close()))
-    this.core.stop()
+    await this.core.stop()
   }
 
   async #openResp(): Promise<void> {

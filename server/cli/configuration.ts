@@ -78,6 +78,6 @@ export async function withOfflineCore<T>(
     await core.start({ readOnly: true })
     return await run(core)
   } finally {
-    core.stop()
+    await core.stop()
   }
 }

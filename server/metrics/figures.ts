@@ -313,12 +313,10 @@ function ofHttp({ http }: Counters, field: 'open' | 'evicted'): Sample[] {
 }
 
 function durableLogProblems({ tokens }: Services): Sample[] {
-  const { revocation, revocations } = tokens
-  const isBroken = revocations.problem !== undefined
-  const others = revocation.problems.length - Number(isBroken)
+  const { revocations, audit } = tokens.revocation.broken
   return [
-    { labels: { log: 'revocations' }, value: Number(isBroken) },
-    { labels: { log: 'audit' }, value: Number(others > 0) },
+    { labels: { log: 'revocations' }, value: Number(revocations) },
+    { labels: { log: 'audit' }, value: Number(audit) },
   ]
 }
 

@@ -1,6 +1,7 @@
 import type { Services } from '../command/context.ts'
 import { ISSUER_DIRECTIVES, issuersOf } from '../config/issuers.ts'
 import type { Settings } from '../config/settings.ts'
+import { DirectoryLock, foldersOf } from '../directory-lock.ts'
 import { RespcastError } from '../errors.ts'
 import { shown } from '../log.ts'
 import { TokenExplainer } from './explain/explain.ts'
@@ -34,10 +35,10 @@ export function createTokens(
   explainer: TokenExplainer
   audit: Pick<AuditLog, 'recent'>
   /**
-   * Reads the revocations in force.
+   * Takes the directory, if tokens can log in, and reads the revocations in force.
    *
    * @param readOnly The files may be those of a running server.
-   * @throws RespcastError `ERR_DATA_DIR`
+   * @throws RespcastError `ERR_DATA_DIR`, `ERR_DIR_IN_USE`
    */
   open: (readOnly: boolean) => Promise<void>
 } {
@@ -66,10 +67,21 @@ export function createTokens(
     },
   })
   const path = config.path('token-log-file')
+  const auditPath = config.path('token-audit-file')
+  const locks = foldersOf([path, auditPath]).map((folder) => {
+    const onWait = (holder: string): void => {
+      log.warn({ folder, holder }, 'waiting for a sign of life of the server that used dir last')
+    }
+    return new DirectoryLock({ folder, clock, onWait })
+  })
+  const confirm = async (): Promise<void> => {
+    for (const lock of locks) await lock.confirm()
+  }
   const revocations = new RevocationTable({
     clock,
     terms: () => issuersOf(config),
     path,
+    confirm,
     onDurable: (isDurable, error) => {
       if (isDurable) log.info({ path }, 'revocations are durable again')
       else log.error({ err: error, path }, 'revocations are in force but not durable')
@@ -82,7 +94,8 @@ export function createTokens(
     },
   })
   const audit = new AuditLog({
-    path: config.path('token-audit-file'),
+    path: auditPath,
+    confirm,
     maxBytes: () => config.memory('token-audit-max'),
   })
   const sessions: TokenSessions = new TokenSessions({
@@ -97,21 +110,34 @@ export function createTokens(
     registry,
     revocations,
     audit,
+    locks,
   })
-  reloadIssuers(server, authenticator, sessions)
   const explainer = new TokenExplainer({
     authenticator,
     findUser: (name) => users.get(name),
     grantOf: (client) => sessions.grantOf(client),
     revocations,
   })
-  const open = async (readOnly: boolean): Promise<void> => {
-    const mustBeWritable = authenticator.enabled && !readOnly
-    await revocations.open(mustBeWritable, readOnly)
+  const openFiles = async (mustBeWritable: boolean, readOnly = false): Promise<void> => {
+    const tookOver = locks.some((lock) => lock.tookOver)
+    await revocations.open(mustBeWritable, readOnly, tookOver)
     sessions.revocation.followKeys()
     if (mustBeWritable) await audit.open()
+  }
+  const open = async (readOnly: boolean): Promise<void> => {
+    const mustBeWritable = authenticator.enabled && !readOnly
+    if (mustBeWritable) for (const lock of locks) await lock.take()
+    await openFiles(mustBeWritable, readOnly)
     if (revocations.size > 0) log.info({ revocations: revocations.size }, 'revocations in force')
   }
+  reloadIssuers(server, authenticator, sessions, {
+    take: () => {
+      const missing = locks.filter(({ isHeld }) => !isHeld)
+      for (const lock of missing) lock.takeNow()
+      return missing.length > 0
+    },
+    openFiles: () => openFiles(true),
+  })
   return { authenticator, sessions, explainer, audit, open }
 }
 
@@ -124,8 +150,14 @@ function reloadIssuers(
   { config, log }: Pick<Services, 'config' | 'log'>,
   authenticator: TokenAuthenticator,
   sessions: TokenSessions,
+  directory: {
+    /** @returns False if it was held before. @throws RespcastError */
+    readonly take: () => boolean
+    readonly openFiles: () => Promise<void>
+  },
 ): void {
   let candidate: PreparedIssuers | undefined
+  let isNewlyTaken = false
   const discard = (): void => {
     if (candidate !== undefined) authenticator.issuers.discard(candidate)
     candidate = undefined
@@ -137,8 +169,11 @@ function reloadIssuers(
     if (!isTouched(config, settings)) return undefined
     try {
       candidate = authenticator.issuers.prepare(configuredIssuers(settings))
+      // The first issuer of a server that was started without one: from now on it keeps revocations.
+      if (issuersOf(settings).length > 0) isNewlyTaken = directory.take() || isNewlyTaken
       return undefined
     } catch (error) {
+      discard()
       if (error instanceof RespcastError) return error.message
       throw error
     }
@@ -147,6 +182,12 @@ function reloadIssuers(
     if (candidate === undefined) return
     const aliases = authenticator.issuers.replace(candidate)
     candidate = undefined
+    if (isNewlyTaken) {
+      isNewlyTaken = false
+      directory.openFiles().catch((error: unknown) => {
+        log.error({ err: error }, 'the log of revocations or the audit log cannot be used')
+      })
+    }
     sessions.revocations.followTerms()
     sessions.revocation.followKeys()
     const before = sessions.size

@@ -11,7 +11,13 @@ import {
 import * as asyncFiles from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { replaceFile, replaceFileLater, SECRET_MODE, type Files } from '../../server/files.ts'
+import {
+  removeLeftovers,
+  replaceFile,
+  replaceFileLater,
+  SECRET_MODE,
+  type Files,
+} from '../../server/files.ts'
 import { folderWith } from '../support/folder.ts'
 
 let folder = ''
@@ -47,13 +53,12 @@ describe.each([
     expect(modeOf(path)).toBe(0o600)
   })
 
-  test('overwrites what an interrupted replacement left', async () => {
-    for (const name of ['.tmp', `.tmp-${process.pid}`]) {
-      writeFileSync(path + name, 'half of it, and much more than that', { mode: 0o666 })
-    }
-    await replace(path, content)
-    expect(readFileSync(path)).toEqual(content)
-    expect(modeOf(path)).toBe(0o600)
+  test('is whole, though many replace it at once', async () => {
+    const contents = Array.from({ length: 20 }, (_, at) => Buffer.alloc(10_000, at))
+    await Promise.all(contents.map((each) => replace(path, each)))
+    const [byte = 0] = readFileSync(path)
+    expect(readFileSync(path)).toEqual(contents[byte])
+    expect(readdirSync(folder)).toEqual(['users.acl'])
   })
 
   test('is refused in the place of a folder, which stays', async () => {
@@ -88,13 +93,20 @@ describe('A file that is replaced', () => {
     expect(readFileSync(target)).toEqual(content)
     expect(readdirSync(folder).toSorted()).toEqual(['target', 'users.acl'])
   })
+})
 
-  test('stays whole where there is no room for the new one', () => {
-    writeFileSync(path, 'old')
-    mkdirSync(`${path}.tmp-${process.pid}`)
-    expect(() => replaceFile(path, content)).toThrow(/EISDIR|EPERM/)
-    expect(readFileSync(path, 'utf8')).toBe('old')
-  })
+test('What interrupted replacements left is removed, and nothing else', async () => {
+  for (const name of [
+    'users.acl',
+    'users.acl.tmp-1',
+    'users.acl.tmp-2',
+    'users.acl.old',
+    'a.tmp-1',
+  ]) {
+    writeFileSync(join(folder, name), '')
+  }
+  await removeLeftovers(path)
+  expect(readdirSync(folder).toSorted()).toEqual(['a.tmp-1', 'users.acl', 'users.acl.old'])
 })
 
 describe('A file that is replaced later', () => {

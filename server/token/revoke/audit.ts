@@ -42,6 +42,7 @@ const RECENT_BYTES = 524_288
 export class AuditLog {
   readonly #path: string
   readonly #maxBytes: () => number
+  readonly #confirm: () => Promise<void>
   #recent: AuditEntry[] = []
   #handle: FileHandle | undefined
   #bytes = 0
@@ -53,13 +54,21 @@ export class AuditLog {
   #isTorn = false
   readonly #files: AuditFiles
 
-  /** @param options `path`: absolute; empty keeps no file. `maxBytes`: `token-audit-max` as it is now. */
+  /**
+   * @param options `path`: absolute; empty keeps no file. `maxBytes`: `token-audit-max` as it is now. `confirm`: rejects where
+   *   another process has taken the file over: then nothing may be written.
+   */
   constructor(
-    options: { readonly path: string; readonly maxBytes: () => number },
+    options: {
+      readonly path: string
+      readonly maxBytes: () => number
+      readonly confirm?: () => Promise<void>
+    },
     files: AuditFiles = nodeFiles,
   ) {
     this.#path = options.path
     this.#maxBytes = options.maxBytes
+    this.#confirm = options.confirm ?? (() => Promise.resolve())
     this.#files = files
   }
 
@@ -126,6 +135,7 @@ export class AuditLog {
     this.#waiting = []
     this.#next = undefined
     if (this.#path === '') return
+    await this.#confirm()
     for (const line of lines) await this.#append(Buffer.from(line, 'utf8'))
     await this.#handle?.sync()
   }

@@ -65,7 +65,17 @@ export class Enforcement {
 
   /** The problems that `/readyz` reports; empty if there are none. */
   get problems(): readonly string[] {
-    return [this.#table.problem, this.#auditProblem].filter((one) => one !== undefined)
+    const ofLocks = this.#parts.locks.map(({ problem }) => problem)
+    return [...ofLocks, this.#table.problem, this.#auditProblem].filter((one) => one !== undefined)
+  }
+
+  /** The logs that cannot be written; a folder that another process has taken over holds neither. */
+  get broken(): { readonly revocations: boolean; readonly audit: boolean } {
+    const isLost = this.#parts.locks.some(({ problem }) => problem !== undefined)
+    return {
+      revocations: isLost || this.#table.problem !== undefined,
+      audit: isLost || this.#auditProblem !== undefined,
+    }
   }
 
   /** Parses the words after `TOKEN REVOKE`. */

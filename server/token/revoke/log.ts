@@ -3,7 +3,13 @@ import type { FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import type { Clock, Timer } from '../../clock.ts'
 import { RespcastError } from '../../errors.ts'
-import { replaceFileLater, SECRET_MODE, writeWhole, type Files } from '../../files.ts'
+import {
+  removeLeftovers,
+  replaceFileLater,
+  SECRET_MODE,
+  writeWhole,
+  type Files,
+} from '../../files.ts'
 import { isJsonObject } from '../text.ts'
 import { REVOCATION_KINDS, type Revocation } from './revocation.ts'
 
@@ -59,6 +65,7 @@ export class RevocationLog {
   readonly #live: () => Buffer
   readonly #hooks: LogHooks
   readonly #files: LogFiles
+  readonly #confirm: () => Promise<void>
   #handle: FileHandle | undefined
   #waiting: Waiting[] = []
   #isWriting = false
@@ -71,6 +78,7 @@ export class RevocationLog {
   /**
    * @param path Absolute.
    * @param live Everything that is in force now, encoded: the content of a log that is written anew.
+   * @param confirm Rejects where another process has taken the log over: then nothing may be written.
    */
   constructor(
     path: string,
@@ -78,12 +86,14 @@ export class RevocationLog {
     live: () => Buffer,
     hooks: LogHooks,
     files: LogFiles = nodeFiles,
+    confirm: () => Promise<void> = () => Promise.resolve(),
   ) {
     this.#path = path
     this.#clock = clock
     this.#live = live
     this.#hooks = hooks
     this.#files = files
+    this.#confirm = confirm
   }
 
   /** The problem that `/readyz` reports; undefined if there is none. */
@@ -116,13 +126,15 @@ export class RevocationLog {
   }
 
   /**
-   * Proves that the file can be written, and compacts it if needed.
+   * Proves that the file can be written, and writes it anew if needed.
    *
-   * @param isStale It also holds records that are no longer in force.
+   * @param isStale It also holds records that are no longer in force; or another process had it, which may be suspended. What
+   *   that appends later reaches a file without a name, which it finds out before it answers.
    * @throws RespcastError `ERR_DATA_DIR`
    */
   async prepare(isStale: boolean): Promise<void> {
     try {
+      await removeLeftovers(this.#path, this.#files)
       if (isStale || this.#mustRewrite) await this.#rewrite()
       else await this.#openHandle()
     } catch (error) {
@@ -181,6 +193,7 @@ export class RevocationLog {
   }
 
   async #write(bytes: Buffer): Promise<void> {
+    await this.#confirm()
     // Entries that wait are in force already, so a log that is written anew holds them.
     if (this.#mustRewrite || this.#bytes >= this.#compactAtBytes) {
       await this.#rewrite()

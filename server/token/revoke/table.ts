@@ -20,6 +20,9 @@ import type { Revocation, RevocationOrder } from './revocation.ts'
 /** Interval at which the table looks for records that have ended, in ms. */
 const LOOK_MS = 1_000
 
+/** Ids of one block belong to one process. */
+const ID_BLOCK = 1_000
+
 interface Kept {
   readonly record: Revocation
   /** Wall clock, see {@link RevocationTable.endOf}; undefined for no end. */
@@ -56,7 +59,8 @@ export class RevocationTable {
 
   /**
    * @param options `terms`: of the issuers as they are now. `path`: the log, an absolute path; without it records live as long as
-   *   the process. `onDurable`, `onUnfinished`: see {@link LogHooks}.
+   *   the process. `onDurable`, `onUnfinished`: see {@link LogHooks}. `confirm`: rejects where another process has taken the
+   *   log over.
    */
   constructor(options: {
     readonly clock: Clock
@@ -65,14 +69,15 @@ export class RevocationTable {
     readonly files?: LogFiles
     readonly onDurable?: LogHooks['onDurable']
     readonly onUnfinished?: LogHooks['onUnfinished']
+    readonly confirm?: () => Promise<void>
   }) {
-    const { clock, terms = () => [], path = '', files } = options
+    const { clock, terms = () => [], path = '', files, confirm } = options
     const { onDurable = () => {}, onUnfinished = () => {} } = options
     this.#clock = clock
     this.#terms = terms
     if (path !== '') {
       const hooks = { onDurable, onUnfinished }
-      this.#log = new RevocationLog(path, clock, () => this.#encoded(), hooks, files)
+      this.#log = new RevocationLog(path, clock, () => this.#encoded(), hooks, files, confirm)
     }
   }
 
@@ -164,13 +169,15 @@ export class RevocationTable {
   }
 
   /**
-   * Reads the log.
+   * Reads the log; records that are in force already stay.
    *
    * @param mustBeWritable Tokens can log in, so a log that cannot be written keeps the server from starting.
    * @param readOnly The file may be that of a running server, and is never written.
+   * @param tookOver The process that wrote the log last did not end in good order, and may even be suspended: ids go on in a
+   *   block of their own, so that none is given twice.
    * @throws RespcastError `ERR_DATA_DIR`: the log cannot be used.
    */
-  async open(mustBeWritable: boolean, readOnly = false): Promise<void> {
+  async open(mustBeWritable: boolean, readOnly = false, tookOver = false): Promise<void> {
     this.#isReadOnly = readOnly
     if (!this.#log) return
     const entries = await this.#log.read()
@@ -182,11 +189,15 @@ export class RevocationTable {
     }
     const nowMs = this.#clock.wallMs()
     for (const record of inForce.values()) {
+      if (this.#byId.has(record.id)) continue
       if ((this.endOf(record) ?? Infinity) > nowMs) this.#insert(record)
       else this.#ended.add(record)
     }
-    const isStale = this.size + this.#ended.size + 1 < entries.length
-    if (mustBeWritable) await this.#log.prepare(isStale)
+    if (!mustBeWritable) return
+    if (tookOver && entries.length > 0) {
+      this.#nextId = (Math.floor((this.#nextId - 1) / ID_BLOCK) + 1) * ID_BLOCK + 1
+    }
+    await this.#log.prepare(tookOver || this.size + this.#ended.size + 1 < entries.length)
   }
 
   /** Puts a revocation in force. It survives a restart once {@link commit} has settled. */

@@ -6,6 +6,7 @@ import { CLOSES, type CodedCause } from '../../client/close.ts'
 import { lostSubscriptions, ruleOfSession } from '../../client/lost-subscriptions.ts'
 import type { Services } from '../../command/context.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
+import type { DirectoryLock } from '../../directory-lock.ts'
 import type { AuditLog } from '../revoke/audit.ts'
 import { TokenOverlay } from '../revoke/channels.ts'
 import { Enforcement } from '../revoke/enforcement.ts'
@@ -24,6 +25,8 @@ export type SessionHost = Pick<
   readonly catalog: CommandCatalog
   readonly revocations: RevocationTable
   readonly audit: AuditLog
+  /** Of the folders of revocations. */
+  readonly locks: readonly DirectoryLock[]
   /** 0 to 1. */
   readonly random: () => number
 }
@@ -169,12 +172,13 @@ export class TokenSessions {
     }
   }
 
-  /** Stops all timers and closes the files of revocations. */
-  stop(): void {
+  /** Stops all timers, closes the files of revocations after the writes that are under way, and lets their folders go. */
+  async stop(): Promise<void> {
+    const { audit, authenticator, locks } = this.#parts
     this.#wheel.stop()
-    void this.revocations.close()
-    void this.#parts.audit.close()
-    this.#parts.authenticator.issuers.stop()
+    authenticator.issuers.stop()
+    await Promise.all([this.revocations.close(), audit.close()])
+    for (const lock of locks) lock.release()
   }
 
   #roleChanged(role: string): void {

@@ -196,7 +196,7 @@ describe('A log that was cut off or damaged', () => {
 
   test('does not mind what a write that was never finished left beside it', async () => {
     writeFileSync(path, whole)
-    writeFileSync(`${path}.tmp`, 'half a log')
+    writeFileSync(`${path}.tmp-1`, 'half a log')
     clock.advance(1)
     const table = await opened()
     table.lift(1)
@@ -294,6 +294,36 @@ describe('The log file', () => {
     const table = newTable()
     await table.open(false)
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('is left alone once another process has taken it over', async () => {
+    let isOurs = true
+    const table = new RevocationTable({
+      clock,
+      path,
+      confirm: () => (isOurs ? Promise.resolve() : Promise.reject(new Error('taken over'))),
+    })
+    tables.push(table)
+    await table.open(true)
+    expect(await revoke(table, 'first')).toBe(true)
+    const other = await opened()
+    isOurs = false
+    expect(await revoke(table, 'late')).toBe(false)
+    expect(table.problem).toContain('not durable')
+    expect(await revoke(other, 'second')).toBe(true)
+    expect(await recovered()).toEqual(['first', 'second'])
+  })
+
+  test('gives no id twice, even if two processes write: the later one begins a block of its own', async () => {
+    const first = await opened()
+    await revoke(first, 'first')
+    const second = newTable()
+    await second.open(true, true)
+    const ids = [first, second, first, second].map((table) => table.add(order('x'), 'admin', 0).id)
+    expect(ids).toEqual([2, 1_001, 3, 1_002])
+    const third = newTable()
+    await third.open(true, true)
+    expect(third.add(order('x'), 'admin', 0).id).toBe(2_001)
   })
 
   test('that cannot be written refuses to start', async () => {
