@@ -153,7 +153,7 @@ export function usersOfConfig(
       return wrong(name, 'Duplicate user found. A user can only be defined once in config files')
     }
     const joined = joinSelectors(rules)
-    if ('unmatched' in joined) return wrong(joined.rule, joined.error)
+    if ('unmatched' in joined) return wrong(shownRule(name, joined.rule), joined.error)
 
     const draft = new UserDraft(catalog, newUser(catalog, name, options), options)
     for (const rule of joined.rules) {
@@ -163,7 +163,7 @@ export function usersOfConfig(
           error: `Error loading ACL rule '${printable(rule)}' for the user named '${name}': ${error}`,
         }
       }
-      if (error !== undefined) return wrong(rule, error)
+      if (error !== undefined) return wrong(shownRule(name, rule), error)
     }
     const user = draft.finish()
     users.set(name, user)
@@ -176,6 +176,14 @@ export function usersOfConfig(
     }
   }
   return { users: [...users.values()], notices }
+}
+
+/**
+ * The part of a `user` line that an error repeats: the rule, if it begins as rules of commands, keys and channels do. Any other
+ * may be a password, perhaps without its `>`; then it is the user.
+ */
+function shownRule(name: string, rule: string): string {
+  return /^[-+~%&@]/.test(rule) ? rule : `${name} ...`
 }
 
 /**

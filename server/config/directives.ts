@@ -94,6 +94,12 @@ export function findDirective(name: string): Directive | undefined {
   return BY_NAME.get(name.toLowerCase())
 }
 
+/** Reports whether the value of a directive must not be shown: it is a secret, or nobody knows what it is. */
+export function mayHoldSecret(name: string): boolean {
+  const directive = findDirective(name)
+  return directive === undefined || directive.sensitive === true
+}
+
 /** Every name and alias with its directive, names before their aliases. */
 export function directiveNames(): IterableIterator<[string, Directive]> {
   return BY_NAME.entries()

@@ -127,9 +127,8 @@ function refuseSecondUser(current: Setting, directive: Directive, statement: Sta
 
 function unknownName(statement: Statement): ConfigError {
   const nearest = nearestName(statement.name)
-  // A misspelt `requirepass` must not put its password into the log.
-  const mayHoldSecret = nearest !== undefined && findDirective(nearest)?.sensitive === true
-  const shown = mayHoldSecret ? `${statement.name} ...` : statement.text
+  // A misspelt `requirepass` must not put its password into the log, however it is misspelt.
+  const shown = statement.words.length === 0 ? statement.text : `${statement.name} ...`
   const reason = `neither Redis, Valkey nor Respcast know a directive '${statement.name}'`
   const remedy = nearest === undefined ? 'See docs/directives.md.' : `Did you mean '${nearest}'?`
   return new ConfigError(statement.where, shown, statement.name, reason, remedy)

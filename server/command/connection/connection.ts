@@ -241,11 +241,27 @@ function quit({ client, reply }: CommandContext): void {
   client.close(CLOSES.quit)
 }
 
-/** HELLO ... AUTH user password: the two arguments after AUTH. */
+/**
+ * HELLO ... AUTH user password: the two arguments after AUTH, and from the first word on that HELLO does not expect, all of
+ * them: in `HELLO AUTH jwt <token>` the version was forgotten.
+ */
 function isSecretOfHello(request: Request, index: number): boolean {
-  const follows = (distance: number): boolean =>
-    index - distance >= 2 && request.text(index - distance).toLowerCase() === 'auth'
-  return follows(1) || follows(2)
+  if (index === 0) return false
+  if (parseInteger(request.text(1)) === undefined) return true
+  for (let i = 2; i <= index;) {
+    const word = request.text(i).toLowerCase()
+    const left = request.count - i - 1
+    if (word === 'auth' && left >= 2) {
+      if (index <= i + 2) return index > i
+      i += 3
+    } else if (word === 'setname' && left >= 1) {
+      if (index <= i + 1) return false
+      i += 2
+    } else {
+      return true
+    }
+  }
+  return false
 }
 
 const UNAUTHENTICATED = {

@@ -1,3 +1,4 @@
+import { mayHoldSecret } from '../../config/directives.ts'
 import type { Request } from '../../resp/request.ts'
 import { textsFrom } from '../arguments.ts'
 import { ADMIN, CONTAINER, helpOf } from '../container.ts'
@@ -35,27 +36,14 @@ function rewrite({ reply, server }: CommandContext): void {
   else reply.error(`ERR ${error}`)
 }
 
-/** Directives whose value is a secret, which MONITOR and the slow log redact. */
-const SECRET_DIRECTIVES: ReadonlySet<string> = new Set([
-  'hash-seed',
-  'issuer',
-  'jwt-previous-secret',
-  'jwt-secret',
-  'masterauth',
-  'masteruser',
-  'metrics-token',
-  'primaryauth',
-  'primaryuser',
-  'requirepass',
-  'tls-client-key-file-pass',
-  'tls-key-file-pass',
-  'user',
-])
-
-/** CONFIG SET name value ...: the value of a directive that holds a secret. */
+/**
+ * CONFIG SET name value ...: the value of a directive that may hold a secret, and of a name that is no directive, which may
+ * be a slip. Of arguments that are no pairs nothing is shown but the first name.
+ */
 function isSecretValue(request: Request, index: number): boolean {
-  const isValue = index >= 3 && index % 2 === 1
-  return isValue && SECRET_DIRECTIVES.has(request.text(index - 1).toLowerCase())
+  if (index < 3) return false
+  if (request.count % 2 !== 0) return true
+  return index % 2 === 1 && mayHoldSecret(request.text(index - 1))
 }
 
 const COMMON = {

@@ -177,7 +177,7 @@ export const token: CommandData = {
       summary: 'Says what a token or a token session may do, and why.',
       help: ['Says what a token or a session may do, and what allows or denies it.'],
       complexity: 'O(N) with N the number of patterns that the token grants.',
-      secret: (request, index) => index === 2 && !isAboutClient(request),
+      secret: (request, index) => index >= 2 && !isAboutClient(request),
       refuseInMulti: (_context, request) =>
         isAboutClient(request) ? undefined : 'ERR EXPLAIN of a token is not allowed inside MULTI',
       handler: explain,

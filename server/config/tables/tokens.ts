@@ -47,7 +47,8 @@ export const ISSUER_PROPERTIES = {
   algorithms: list('', 'Signature algorithms, pinned; required for keys by URL or file.', {
     check: checkAlgorithms,
   }),
-  'jwks-url': string('', 'Key source: a JWKS behind a URL.', KEY_FILE),
+  // A URL with a password is refused, and not shown.
+  'jwks-url': string('', 'Key source: a JWKS behind a URL.', { ...KEY_FILE, sensitive: true }),
   'jwks-file': string('', 'Key source: a JWKS file.', KEY_FILE),
   'public-key-file': string('', 'Key source: a public key (PEM).', KEY_FILE),
   'secret-file': string(

@@ -212,7 +212,7 @@ function keyProblems(issuer: Issuer, say: (name: string, text: string) => void):
 
 function urlProblems(text: string, say: (text: string) => void): void {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined) say(`is not a URL: '${text}'`)
+  if (url === undefined) say('is not a URL')
   else if (url.username !== '' || url.password !== '') say('cannot hold a user name or password')
   else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     say('must be https: whoever is on the way could put their own keys in (http only for loopback)')

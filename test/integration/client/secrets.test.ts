@@ -8,6 +8,10 @@ import {
 } from '../../support/resp-client.ts'
 import { TEST_SECRET, type TestGateway } from '../../support/server.ts'
 import { opener } from '../../support/opened.ts'
+import { folderWith } from '../../support/folder.ts'
+import { runHere } from '../../support/process.ts'
+import { checkConfiguration } from '../../../server/cli/serve.ts'
+import { RespcastError } from '../../../server/errors.ts'
 
 const open = opener()
 
@@ -98,10 +102,23 @@ describe('secrets', () => {
         ['HELLO', '3', 'AUTH', 'jwt', secret],
         ['HELLO', '3', 'AUTH', 'default', secret],
         ['HELLO', '3', 'AUTH', secret],
+        ['HELLO', 'AUTH', 'jwt', secret],
+        ['HELLO', 'AUTH', secret],
+        ['HELLO', 'jwt', secret],
+        ['HELLO', secret],
+        ['HELLO', '3', secret],
+        ['HELLO', '3', 'jwt', secret],
+        ['HELLO', '3', 'AUHT', 'jwt', secret],
+        ['HELLO', '3', 'SETNAME', 'n', secret],
+        ['HELLO', '3', 'SETNAME', 'n', 'AUTH', secret],
+        ['HELLO', '3', 'AUTH', 'setname', secret],
+        ['HELLO', '3', 'AUTH', 'default', 'x', secret],
+        ['HELLO', '3', 'AUTH', 'default', 'x', 'AUTH', 'jwt', secret],
+        ['HELLO', 'three', 'AUTH', 'jwt', secret],
       ]) {
         client.command(...command)
-        client.command('HELLO', 'x')
-        await client.takeUntil('-ERR Protocol version is not an integer or out of range\r\n')
+        client.command('HELLO', '9')
+        await client.takeUntil('-NOPROTO unsupported protocol version\r\n')
       }
       client.send(`AUTH default "${secret}\r\n`)
       await client.closed
@@ -126,7 +143,19 @@ describe('secrets', () => {
       ['CONFIG', 'SET', 'requirepass', NEW_PASSWORD],
       ['CONFIG', 'SET', 'tls-key-file-pass', NEW_PASSWORD],
       ['CONFIG', 'SET', 'jwt-secret', `${NEW_PASSWORD}-of-more-than-32-bytes`],
+      ['CONFIG', 'SET', 'requirepas', NEW_PASSWORD],
+      ['CONFIG', 'SET', 'password', NEW_PASSWORD],
+      ['CONFIG', 'SET', 'requirepass', NEW_PASSWORD, 'too-many'],
+      ['CONFIG', 'SET', 'maxclients', 'requirepass', NEW_PASSWORD],
+      ['CONFIG', 'SET', 'maxclients', 'many', 'masterauth', NEW_PASSWORD],
+      ['CONFIG', 'SET', 'issuer', `other secret ${NEW_PASSWORD}-of-more-than-32-bytes`],
+      ['CONFIG', 'SET', 'jwt-jwks-url', `https://me:${NEW_PASSWORD}@keys.example`],
+      ['CONFIG', 'SET', 'jwt-jwks-url', `//me:${NEW_PASSWORD}@keys example`],
+      ['ACL', 'SETUSER', 'x', NEW_PASSWORD],
+      ['ACL', 'SETUSER', 'x', `#${NEW_PASSWORD}`],
+      ['ACL', 'SETUSER', 'x', `(>${NEW_PASSWORD}`],
       ['AUTH', 'jwt', bad],
+      ['TOKEN', 'EXPLAIN', 'jwt', good],
       ['TOKEN', 'EXPLAIN', good],
       ['TOKEN', 'EXPLAIN', bad, 'SUBSCRIBE', 'a'],
       ['TOKEN', 'REVOKE', 'SUB', 'nobody', 'REASON', 'a test'],
@@ -154,6 +183,57 @@ describe('secrets', () => {
       expect(text.includes(secret), secret).toBe(false)
     }
     expect(text).toContain('(redacted)')
+  })
+})
+
+describe('A start that fails', () => {
+  const CANARY = 'canary-start-3e1d'
+
+  test.each([
+    `require-password ${CANARY}`,
+    `password ${CANARY}`,
+    `requirepass ${CANARY} two`,
+    `requirepass "${CANARY}`,
+    `masterauth ${CANARY} two`,
+    `user alice on ${CANARY}`,
+    `user alice on #${CANARY}`,
+    `user alice on <${CANARY}`,
+    `user alice on (>${CANARY}`,
+    `user alice on (~* ${CANARY})`,
+    `user alice >${CANARY}\nuser alice >${CANARY}`,
+    `jwt-secret ${CANARY}`,
+    `jwt-secret ${CANARY} two`,
+    `jwt-secrets ${CANARY}`,
+    `issuer other secret ${CANARY}`,
+    `issuer other secret ${CANARY} two`,
+    `issuer other secrets ${CANARY}`,
+    `issuer OTHER secret ${CANARY}`,
+    `tls-key-file-pass ${CANARY} two`,
+    `jwt-issuer i\njwt-audience a\njwt-algorithms RS256\njwt-jwks-url https://me:${CANARY}@keys.example`,
+    `jwt-issuer i\njwt-audience a\njwt-algorithms RS256\njwt-jwks-url //me:${CANARY}@keys`,
+  ])('does not repeat the secret of %j', async (text) => {
+    const cwd = folderWith({ 'respcast.conf': `${text}\n` })
+    const failure = await runHere(cwd, async () => {
+      await checkConfiguration(['respcast.conf'])
+      return 0
+    }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(RespcastError)
+    expect(String(failure)).not.toContain(CANARY)
+  })
+
+  test.each([
+    `user alice on ${CANARY}`,
+    `user alice on #${CANARY}`,
+    `user alice on (>${CANARY}`,
+    `${CANARY}`,
+  ])('does not repeat the secret of %j in an ACL file', async (line) => {
+    const cwd = folderWith({ 'users.acl': `${line}\n` })
+    const failure = await runHere(cwd, async () => {
+      await checkConfiguration(['--aclfile', 'users.acl'])
+      return 0
+    }).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: 'ERR_ACL_FILE' })
+    expect(String(failure)).not.toContain(CANARY)
   })
 })
 

@@ -108,7 +108,13 @@ describe('user lines of the configuration', () => {
   })
 
   test.each([
-    [[['a', 'foo']], "Error in user declaration 'foo': Syntax error"],
+    [[['a', 'on', 'hunter2']], "Error in user declaration 'a ...': Syntax error"],
+    [
+      [['a', '#hunter2']],
+      "Error in user declaration 'a ...': The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters",
+    ],
+    [[['a', '(>hunter2']], "Error in user declaration 'a ...': Unmatched parenthesis"],
+    [[['a', '%X~k']], "Error in user declaration '%X~k': Syntax error"],
     [
       [['alice', 'on', '+nocmd']],
       "Error loading ACL rule '+nocmd' for the user named 'alice': Unknown command or category name in ACL",
@@ -124,7 +130,6 @@ describe('user lines of the configuration', () => {
       [['a b']],
       "Error in user declaration 'a b': Usernames can't contain spaces or null characters",
     ],
-    [[['a', '(+get']], "Error in user declaration '(+get': Unmatched parenthesis"],
   ])('%j are refused', (lines, error) => {
     const parsed = lines.map(([name = '', ...rules]) => ({ name, rules }))
     expect(usersOfConfig(catalog, parsed, OPTIONS)).toEqual({ error })

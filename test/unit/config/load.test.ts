@@ -86,7 +86,7 @@ describe('the environment', () => {
   test('other RESPCAST variables are ignored, unknown directives are not', () => {
     expect(configOf({ env: { RESPCAST_PORT: 'tcp://1.2.3.4:5' } }).integer('port')).toBe(6380)
     expect(failureOf(() => configOf({ env: { RESPCAST_CONF_PROT: '5' } })).message).toBe(
-      "environment RESPCAST_CONF_PROT: prot 5: neither Redis, Valkey nor Respcast know a directive 'prot'. Did you mean 'port'?",
+      "environment RESPCAST_CONF_PROT: prot ...: neither Redis, Valkey nor Respcast know a directive 'prot'. Did you mean 'port'?",
     )
   })
 })

@@ -83,11 +83,11 @@ describe('a line that cannot be used is answered with one line: place, line, rea
     ],
     [
       'prot 5',
-      "respcast.conf:1: prot 5: neither Redis, Valkey nor Respcast know a directive 'prot'. Did you mean 'port'?",
+      "respcast.conf:1: prot ...: neither Redis, Valkey nor Respcast know a directive 'prot'. Did you mean 'port'?",
     ],
     [
       'colour red',
-      "respcast.conf:1: colour red: neither Redis, Valkey nor Respcast know a directive 'colour'. See docs/directives.md.",
+      "respcast.conf:1: colour ...: neither Redis, Valkey nor Respcast know a directive 'colour'. See docs/directives.md.",
     ],
     [
       'timeout',
