@@ -126,7 +126,7 @@ export class Core implements Services {
     this.table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
     this.users = new UserTable(this.table.catalog, config, validateRolePattern)
     this.aclLog = new AclLog(config)
-    this.aclFile = new AclFile(this.table.catalog, this.users, config, log)
+    this.aclFile = new AclFile(this.table.catalog, this.users, config, log, clock)
 
     const turn = new Turn(parts.arenas ?? new ArenaPool())
     this.registry = new Registry(
@@ -205,7 +205,7 @@ export class Core implements Services {
     this.guard.stop()
     this.eviction.stop()
     this.load.stop()
-    await this.tokens.stop()
+    await Promise.all([this.tokens.stop(), this.aclFile.close()])
     this.peerLog.flush()
   }
 

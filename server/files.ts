@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path'
 export const SECRET_MODE = 0o600
 
 /** The file system as {@link replaceFileLater} uses it; tests break it. */
-export type Files = Pick<typeof asyncFiles, 'open' | 'readdir' | 'rename' | 'rm'>
+export type Files = Pick<typeof asyncFiles, 'open' | 'readdir' | 'realpath' | 'rename' | 'rm'>
 
 /**
  * Replaces a file as a whole or not at all: the content is on disk in a temporary file before that replaces the old one.
@@ -64,7 +64,8 @@ export async function replaceFileLater(
   content: Buffer,
   files: Files = asyncFiles,
 ): Promise<void> {
-  const temporary = temporaryOf(path)
+  const target = await files.realpath(path).catch(() => path)
+  const temporary = temporaryOf(target)
   try {
     const file = await files.open(temporary, 'w', SECRET_MODE)
     try {
@@ -74,12 +75,12 @@ export async function replaceFileLater(
     } finally {
       await file.close()
     }
-    await files.rename(temporary, path)
+    await files.rename(temporary, target)
   } catch (error) {
     await files.rm(temporary, { force: true }).catch(() => {})
     throw error
   }
-  await syncFolderOf(path, files)
+  await syncFolderOf(target, files)
 }
 
 /** Writes the folder of a file to disk, so that a new or renamed file is found there after a crash. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../config/settings.ts'
-import { replaceFile, SECRET_MODE } from '../files.ts'
+import { atEndOfTurn, type Clock, type Timer } from '../clock.ts'
+import { replaceFile, replaceFileLater, SECRET_MODE } from '../files.ts'
 import type { Logger } from '../log.ts'
 import type { UserTable } from './users.ts'
 import type { CommandCatalog } from './catalog.ts'
@@ -24,7 +25,18 @@ const NOT_CONFIGURED =
 const CANNOT_SAVE =
   'There was an error trying to save the ACLs. Please check the server logs for more information'
 
-/** The ACL file of `aclfile`. All methods return the error's text without its code, if any. */
+/** Users that are described in one turn of the event loop: about a millisecond of work. */
+const USERS_PER_SLICE = 500
+
+/** Time after an autosave that failed until the next one, in ms. */
+const RETRY_MS = 5_000
+
+/**
+ * The ACL file of `aclfile`. All methods return the error's text without its code, if any.
+ *
+ * It is written off the event loop, one write at a time. Changes that come during a write share the next one, so that
+ * however many commands wait, each waits for two writes at most.
+ */
 export class AclFile {
   /** Absolute; empty without one. */
   readonly #path: string
@@ -32,26 +44,141 @@ export class AclFile {
   readonly #users: UserTable
   readonly #settings: Settings
   readonly #log: Logger
+  readonly #clock: Clock
+  /** The write under way, or the last one. */
+  #writing: Promise<string | undefined> = Promise.resolve(undefined)
+  /** The write that has not begun, and will have every change of until then. */
+  #next: Promise<string | undefined> | undefined
+  #isWriting = false
+  /** The file was written at once, during a write with an older content. */
+  #isOvertaken = false
+  #retry: Timer | undefined
+  #problem: string | undefined
+  #isClosed = false
 
-  constructor(catalog: CommandCatalog, users: UserTable, settings: Settings, log: Logger) {
+  constructor(
+    catalog: CommandCatalog,
+    users: UserTable,
+    settings: Settings,
+    log: Logger,
+    clock: Clock,
+  ) {
     this.#path = settings.path('aclfile')
     this.#catalog = catalog
     this.#users = users
     this.#settings = settings
     this.#log = log
+    this.#clock = clock
   }
 
-  /** ACL SAVE: replaces the file as a whole or not at all. */
-  save(): string | undefined {
-    const path = this.#path
-    if (path === '') return NOT_CONFIGURED
+  /** The problem that `/readyz` reports; undefined if there is none. It is tried again until it works. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** A write is under way or waits. */
+  get isBusy(): boolean {
+    return this.#isWriting || this.#next !== undefined
+  }
+
+  /** ACL SAVE: replaces the file as a whole or not at all. Never rejects. */
+  save(): Promise<string | undefined> {
+    if (this.#path === '') return Promise.resolve(NOT_CONFIGURED)
+    this.#next ??= this.#writing.then(() => {
+      this.#writing = this.#next as Promise<string | undefined>
+      this.#next = undefined
+      return this.#write()
+    })
+    return this.#next
+  }
+
+  /** As {@link save}, before it returns: EXEC executes its commands with nothing between them, and cannot wait. */
+  saveNow(): string | undefined {
+    if (this.#path === '') return NOT_CONFIGURED
     try {
-      replaceFile(path, Buffer.from(printAclFile(this.#users.list()), 'latin1'), SECRET_MODE)
-      return undefined
+      const text = this.#users.list().map(lineOf).join('')
+      replaceFile(this.#path, Buffer.from(text, 'latin1'), SECRET_MODE)
+      this.#isOvertaken = this.#isWriting
+      return this.#noteResult()
     } catch (error) {
-      this.#log.error({ err: error, path }, 'the ACL file cannot be written')
-      return CANNOT_SAVE
+      return this.#noteResult(error)
     }
+  }
+
+  /** Saves after a change of a role or ceiling, if `acl-autosave` asks for it. Undefined if it does not. */
+  autosave(): Promise<string | undefined> | undefined {
+    return this.#isAutosaved ? this.save() : undefined
+  }
+
+  /** As {@link autosave}, before it returns. */
+  autosaveNow(): string | undefined {
+    return this.#isAutosaved ? this.saveNow() : undefined
+  }
+
+  /** Settles when no write is under way or waits. */
+  async settled(): Promise<void> {
+    while (this.isBusy) await (this.#next ?? this.#writing)
+  }
+
+  /** Waits for the writes under way; nothing is tried again afterwards. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#retry?.cancel()
+    await this.settled()
+  }
+
+  get #isAutosaved(): boolean {
+    return this.#path !== '' && this.#settings.boolean('acl-autosave')
+  }
+
+  async #write(): Promise<string | undefined> {
+    this.#isWriting = true
+    try {
+      do {
+        this.#isOvertaken = false
+        await replaceFileLater(this.#path, await this.#content())
+      } while (this.#isOvertaken)
+      return this.#noteResult()
+    } catch (error) {
+      return this.#noteResult(error)
+    } finally {
+      this.#isWriting = false
+    }
+  }
+
+  /** The users as they are now. Users are never changed but replaced, so that slices see one state. */
+  async #content(): Promise<Buffer> {
+    const users = this.#users.list()
+    const parts: Buffer[] = []
+    for (let at = 0; at < users.length; at += USERS_PER_SLICE) {
+      if (at > 0) await new Promise<void>(atEndOfTurn)
+      const text = users
+        .slice(at, at + USERS_PER_SLICE)
+        .map(lineOf)
+        .join('')
+      parts.push(Buffer.from(text, 'latin1'))
+    }
+    return Buffer.concat(parts)
+  }
+
+  /** Keeps the problem until a write succeeds, and tries again. @returns The text of the reply. */
+  #noteResult(error?: unknown): string | undefined {
+    this.#retry?.cancel()
+    this.#retry = undefined
+    if (error === undefined) {
+      if (this.#problem !== undefined) {
+        this.#log.info({ path: this.#path }, 'the ACL file can be written again')
+      }
+      this.#problem = undefined
+      return undefined
+    }
+    const { code } = error as NodeJS.ErrnoException
+    this.#log.error({ err: error, path: this.#path }, 'the ACL file cannot be written')
+    this.#problem = `aclfile cannot be written (${code ?? 'failed'}): changes of users are in force but not saved`
+    if (this.#isAutosaved && !this.#isClosed) {
+      this.#retry = this.#clock.after(RETRY_MS, () => void this.save())
+    } else if (!this.#isAutosaved) this.#problem = undefined
+    return CANNOT_SAVE
   }
 
   /** ACL LOAD. */
@@ -70,11 +197,6 @@ export class AclFile {
     if ('error' in result) return result.error
     this.#users.replaceAll(result.users)
     return undefined
-  }
-
-  /** Saves if `acl-autosave` asks for it. */
-  autosave(): string | undefined {
-    return this.#path !== '' && this.#settings.boolean('acl-autosave') ? this.save() : undefined
   }
 }
 
@@ -121,7 +243,11 @@ export function parseAclFile(
 
 /** The text of an ACL file that {@link parseAclFile} reads as the same users (ACL SAVE). */
 export function printAclFile(users: Iterable<User>): string {
-  return [...users].map((user) => `${describeUser(user)}\n`).join('')
+  return [...users].map(lineOf).join('')
+}
+
+function lineOf(user: User): string {
+  return `${describeUser(user)}\n`
 }
 
 /** A `user` line of the configuration, already split into words. */

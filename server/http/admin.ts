@@ -81,6 +81,7 @@ function notReady(core: Core): string[] {
   if (!core.backplane.isReady) problems.push('backplane not connected')
   problems.push(...core.tokens.revocation.problems)
   problems.push(...core.authenticator.issuers.problems)
+  if (core.aclFile.problem !== undefined) problems.push(core.aclFile.problem)
   return problems
 }
 

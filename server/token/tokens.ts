@@ -95,6 +95,7 @@ export function createTokens(
   })
   const audit = new AuditLog({
     path: auditPath,
+    clock,
     confirm,
     maxBytes: () => config.memory('token-audit-max'),
   })

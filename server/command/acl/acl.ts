@@ -17,7 +17,7 @@ import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { wrongArity, NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
 import { writeBulks, writeField } from '../replies.ts'
-import type { CommandData, Handler } from '../spec.ts'
+import type { CommandData, Completion } from '../spec.ts'
 
 /** Longest part of an unknown category's name that an error repeats, in bytes. */
 const SHOWN_BYTES = 128
@@ -44,39 +44,46 @@ function cat({ reply, server }: CommandContext, request: Request): void {
   }
 }
 
-function setUser({ reply, server }: CommandContext, request: Request): void {
-  const result = server.users.setUser(request.text(2), textsFrom(request, 3))
-  if ('error' in result) reply.error(`ERR ${result.error}`)
-  else if (mayAnswer(reply, server, [request.text(2)])) reply.ok()
+function setUser(context: CommandContext, request: Request): void | Promise<Completion> {
+  const name = request.text(2)
+  const result = context.server.users.setUser(name, textsFrom(request, 3))
+  if (!('error' in result)) return answerSaved(context, [name], (reply) => reply.ok())
+  context.reply.error(`ERR ${result.error}`)
 }
 
 /**
- * Writes the ACL file before the answer if `acl-autosave` asks for it and a role or a ceiling has changed. Other users
- * wait for ACL SAVE, as in Redis.
+ * Answers a change of users: after it is in the ACL file, if `acl-autosave` asks for it and a role or a ceiling has changed.
+ * Other users wait for ACL SAVE, as in Redis.
  *
  * @param changed Names of users.
- * @returns False if the file cannot be written; the error has been answered then.
  */
-function mayAnswer(
-  reply: ReplyWriter,
-  server: CommandContext['server'],
+function answerSaved(
+  { inTransaction, reply, server }: CommandContext,
   changed: readonly string[],
-): boolean {
-  if (!changed.some((name) => isRoleName(name) || isTokenUserName(name))) return true
-  const error = server.aclFile.autosave()
-  if (error === undefined) return true
-  reply.error(`MISCONF the change is in force but not saved: ${error}`)
-  return false
+  answer: (reply: ReplyWriter) => void,
+): void | Promise<Completion> {
+  const finish = (current: ReplyWriter, error: string | undefined): void => {
+    if (error === undefined) answer(current)
+    else current.error(`MISCONF the change is in force but not saved: ${error}`)
+  }
+  const isKept = changed.some((name) => isRoleName(name) || isTokenUserName(name))
+  if (!isKept) answer(reply)
+  else if (inTransaction) finish(reply, server.aclFile.autosaveNow())
+  else {
+    const saved = server.aclFile.autosave()
+    if (saved !== undefined) return saved.then((error) => (later) => finish(later.reply, error))
+    answer(reply)
+  }
 }
 
-function delUser({ reply, server }: CommandContext, request: Request): void {
-  const result = server.users.deleteUsers(textsFrom(request, 2))
+function delUser(context: CommandContext, request: Request): void | Promise<Completion> {
+  const result = context.server.users.deleteUsers(textsFrom(request, 2))
   if ('error' in result) {
-    reply.error(`ERR ${result.error}`)
+    context.reply.error(`ERR ${result.error}`)
     return
   }
   const deleted = result.deleted.map(({ name }) => name)
-  if (mayAnswer(reply, server, deleted)) reply.integer(deleted.length)
+  return answerSaved(context, deleted, (reply) => reply.integer(deleted.length))
 }
 
 function getUser({ reply, server }: CommandContext, request: Request): void {
@@ -177,12 +184,24 @@ function writeLogEntry(reply: ReplyWriter, entry: AclLogEntry, nowMs: number): v
   writeField(reply, 'timestamp-last-updated', entry.updatedMs)
 }
 
-function fileCommand(action: 'save' | 'load'): Handler {
-  return ({ reply, server }) => {
-    const error = server.aclFile[action]()
-    if (error === undefined) reply.ok()
-    else reply.error(`ERR ${error}`)
+function answerFile(reply: ReplyWriter, error: string | undefined): void {
+  if (error === undefined) reply.ok()
+  else reply.error(`ERR ${error}`)
+}
+
+function save({ inTransaction, reply, server }: CommandContext): void | Promise<Completion> {
+  if (inTransaction) answerFile(reply, server.aclFile.saveNow())
+  else return server.aclFile.save().then((error) => (later) => answerFile(later.reply, error))
+}
+
+/** ACL LOAD waits for a write under way: it would read the file without changes that have been ordered before. */
+function load({ inTransaction, reply, server }: CommandContext): void | Promise<Completion> {
+  const { aclFile } = server
+  if (aclFile.isBusy) {
+    if (!inTransaction) return aclFile.settled().then(() => load)
+    aclFile.saveNow()
   }
+  answerFile(reply, aclFile.load())
 }
 
 const OPEN = {
@@ -261,7 +280,7 @@ export const acl: CommandData = {
       arity: 2,
       summary: 'Reads the ACL file again.',
       help: ['Reads the ACL file again. If it has errors nothing changes.'],
-      handler: fileCommand('load'),
+      handler: load,
     },
     log: {
       ...RESTRICTED,
@@ -275,7 +294,7 @@ export const acl: CommandData = {
       arity: 2,
       summary: 'Writes the ACL file.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
-      handler: fileCommand('save'),
+      handler: save,
     },
     setuser: {
       ...RESTRICTED,

@@ -1,5 +1,6 @@
 import * as nodeFiles from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
+import type { Clock, Timer } from '../../clock.ts'
 import { RespcastError } from '../../errors.ts'
 import { syncFolderOf } from '../../files.ts'
 import { isJsonObject } from '../text.ts'
@@ -32,6 +33,9 @@ export type AuditFiles = Pick<typeof nodeFiles, 'open' | 'rename'>
 /** Entries that are kept in memory. */
 const RECENT_ENTRIES = 1_000
 
+/** Time after a failure until the file is tried again, in ms. */
+const RETRY_MS = 5_000
+
 /** Bytes of the file that are read for them at start. */
 const RECENT_BYTES = 524_288
 
@@ -43,9 +47,13 @@ export class AuditLog {
   readonly #path: string
   readonly #maxBytes: () => number
   readonly #confirm: () => Promise<void>
+  readonly #clock: Clock
+  #problem: string | undefined
+  #retry: Timer | undefined
   #recent: AuditEntry[] = []
   #handle: FileHandle | undefined
   #bytes = 0
+  /** Lines that are not in the file yet, oldest first. */
   #waiting: string[] = []
   /** The write that takes what waits, once the one under way is over. */
   #next: Promise<void> | undefined
@@ -61,15 +69,22 @@ export class AuditLog {
   constructor(
     options: {
       readonly path: string
+      readonly clock: Clock
       readonly maxBytes: () => number
       readonly confirm?: () => Promise<void>
     },
     files: AuditFiles = nodeFiles,
   ) {
     this.#path = options.path
+    this.#clock = options.clock
     this.#maxBytes = options.maxBytes
     this.#confirm = options.confirm ?? (() => Promise.resolve())
     this.#files = files
+  }
+
+  /** The problem that `/readyz` reports; undefined if there is none. */
+  get problem(): string | undefined {
+    return this.#problem
   }
 
   /**
@@ -97,14 +112,19 @@ export class AuditLog {
   }
 
   /**
-   * Adds an entry. Settles when it is on disk; entries stay in order.
+   * Adds an entry. Settles when it is on disk; entries stay in order. What could not be written is tried again until it works.
    *
    * @throws The system's error; the entry is still in memory.
    */
   append(entry: AuditEntry): Promise<void> {
     this.#recent.push(entry)
     if (this.#recent.length > RECENT_ENTRIES) this.#recent.shift()
+    if (this.#path === '') return Promise.resolve()
     this.#waiting.push(`${JSON.stringify(lineOf(entry))}\n`)
+    return this.#writeNext()
+  }
+
+  #writeNext(): Promise<void> {
     if (!this.#next) {
       this.#next = this.#last.then(() => this.#writeWaiting())
       this.#last = this.#next.catch(() => {})
@@ -125,6 +145,7 @@ export class AuditLog {
   /** Closes the file after the writes that are under way. */
   async close(): Promise<void> {
     await this.#last
+    this.#retry?.cancel()
     const handle = this.#handle
     this.#handle = undefined
     await handle?.close().catch(() => {})
@@ -134,10 +155,21 @@ export class AuditLog {
     const lines = this.#waiting
     this.#waiting = []
     this.#next = undefined
-    if (this.#path === '') return
-    await this.#confirm()
-    for (const line of lines) await this.#append(Buffer.from(line, 'utf8'))
-    await this.#handle?.sync()
+    this.#retry?.cancel()
+    this.#retry = undefined
+    try {
+      await this.#confirm()
+      for (const line of lines) await this.#append(Buffer.from(line, 'utf8'))
+      await this.#handle?.sync()
+      this.#problem = undefined
+    } catch (error) {
+      // After an fsync that failed, what was written before it may be lost: rather twice than never.
+      this.#waiting = [...lines, ...this.#waiting].slice(-RECENT_ENTRIES)
+      const { code } = error as NodeJS.ErrnoException
+      this.#problem = `token-audit-file cannot be written (${code ?? String(error)})`
+      this.#retry = this.#clock.after(RETRY_MS, () => void this.#writeNext().catch(() => {}))
+      throw error
+    }
   }
 
   async #append(line: Buffer): Promise<void> {

@@ -54,7 +54,6 @@ export class Enforcement {
   readonly #parts: SessionHost
   readonly #table: RevocationTable
   readonly #sessions: LiveSessions
-  #auditProblem: string | undefined
 
   constructor(parts: SessionHost, table: RevocationTable, sessions: LiveSessions) {
     this.#parts = parts
@@ -66,7 +65,9 @@ export class Enforcement {
   /** The problems that `/readyz` reports; empty if there are none. */
   get problems(): readonly string[] {
     const ofLocks = this.#parts.locks.map(({ problem }) => problem)
-    return [...ofLocks, this.#table.problem, this.#auditProblem].filter((one) => one !== undefined)
+    return [...ofLocks, this.#table.problem, this.#parts.audit.problem].filter(
+      (one) => one !== undefined,
+    )
   }
 
   /** The logs that cannot be written; a folder that another process has taken over holds neither. */
@@ -74,7 +75,7 @@ export class Enforcement {
     const isLost = this.#parts.locks.some(({ problem }) => problem !== undefined)
     return {
       revocations: isLost || this.#table.problem !== undefined,
-      audit: isLost || this.#auditProblem !== undefined,
+      audit: isLost || this.#parts.audit.problem !== undefined,
     }
   }
 
@@ -268,9 +269,7 @@ export class Enforcement {
     }
     try {
       await audit.append(entry)
-      this.#auditProblem = undefined
     } catch (error) {
-      this.#auditProblem = 'token-audit-file cannot be written'
       log.error({ err: error }, 'token-audit-file cannot be written')
     }
   }

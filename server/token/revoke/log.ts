@@ -71,6 +71,7 @@ export class RevocationLog {
   #isWriting = false
   #mustRewrite = false
   #isBroken = false
+  #reason = ''
   #retry: Timer | undefined
   #bytes = 0
   #compactAtBytes = SMALLEST_COMPACTED_BYTES
@@ -98,7 +99,7 @@ export class RevocationLog {
 
   /** The problem that `/readyz` reports; undefined if there is none. */
   get problem(): string | undefined {
-    return this.#isBroken ? NOT_DURABLE : undefined
+    return this.#isBroken ? `${NOT_DURABLE} (${this.#reason})` : undefined
   }
 
   /**
@@ -184,6 +185,7 @@ export class RevocationLog {
     this.#retry?.cancel()
     this.#retry = undefined
     if (isBroken) {
+      this.#reason = (error as NodeJS.ErrnoException).code ?? String(error)
       // The retry writes everything in force; there is nothing to add.
       this.#retry = this.#clock.after(RETRY_MS, () => void this.append(Buffer.alloc(0)))
     }

@@ -145,7 +145,11 @@ describe('a disk that fails', () => {
     expect((await client.closed).code).toBe(4403)
     expect(await ready(server)).toEqual({
       status: 503,
-      problems: ['revocations are in force but not durable: token-log-file cannot be written'],
+      problems: [
+        expect.stringMatching(
+          /^revocations are in force but not durable: token-log-file cannot be written \(E[A-Z]+\)$/,
+        ),
+      ],
     })
     mkdirSync(server.dir)
     await admin.assertReply(['TOKEN', 'REVOKE', 'SUB', '43'], ':0\r\n')

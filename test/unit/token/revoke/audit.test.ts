@@ -1,17 +1,19 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import * as nodeFiles from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   AuditLog,
   type AuditEntry,
   type AuditFiles,
 } from '../../../../server/token/revoke/audit.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 import { folderWith } from '../../../support/folder.ts'
 
 let folder: string
 let path: string
 const logs: AuditLog[] = []
+const clock = new FakeClock()
 
 beforeEach(() => {
   folder = folderWith()
@@ -23,7 +25,7 @@ afterEach(async () => {
 })
 
 async function opened(maxBytes = 1_000_000, files?: AuditFiles): Promise<AuditLog> {
-  const log = new AuditLog({ path, maxBytes: () => maxBytes }, files)
+  const log = new AuditLog({ path, clock, maxBytes: () => maxBytes }, files)
   logs.push(log)
   await log.open()
   return log
@@ -150,5 +152,25 @@ describe('The audit log', () => {
   test('that cannot be written refuses to start', async () => {
     path = join(folder, 'missing', 'audit.log')
     await expect(opened()).rejects.toMatchObject({ code: 'ERR_DATA_DIR' })
+  })
+})
+
+describe('A file that cannot be written', () => {
+  test('gets what it missed by itself as soon as it can be written again', async () => {
+    const log = await opened(10)
+    await log.append(entry(1))
+    // A folder in the place of the rotated file keeps it from being rotated.
+    mkdirSync(join(`${path}.1`, 'full'), { recursive: true })
+    await expect(log.append(entry(2))).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST|EPERM/)
+    await expect(log.append(entry(3))).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST|EPERM/)
+    expect(log.problem).toMatch(/^token-audit-file cannot be written \(E[A-Z]+\)$/)
+    rmSync(`${path}.1`, { recursive: true })
+    clock.advance(5_000)
+    await vi.waitFor(() => expect(log.problem).toBeUndefined())
+    await log.close()
+    expect(clock.pendingTimers).toBe(0)
+    const reopened = await opened()
+    expect(reopened.recent(10).map(({ id }) => id)).toContain(3)
+    expect(readFileSync(`${path}.1`, 'utf8')).toContain('"id":2')
   })
 })

@@ -372,7 +372,7 @@ describe('A disk that fails', () => {
     expect(await revoke(table, 'a')).toBe(false)
     expect(targets(table)).toEqual(['a'])
     expect(table.problem).toBe(
-      'revocations are in force but not durable: token-log-file cannot be written',
+      'revocations are in force but not durable: token-log-file cannot be written (Error: EIO)',
     )
     expect(states).toEqual([false])
     fails = false
