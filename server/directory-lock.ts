@@ -226,10 +226,14 @@ export class DirectoryLock {
       closeSync(file)
       throw error
     }
+    this.#hold(number, file)
+    return true
+  }
+
+  #hold(number: number, file: number): void {
     this.#number = number
     this.#file = file
     this.#beat = this.#parts.clock.every(BEAT_MS, () => this.#show())
-    return true
   }
 
   /** Shows that this process lives. */
@@ -244,21 +248,24 @@ export class DirectoryLock {
     }
   }
 
-  /** The lock file is gone: either another process has taken over, or somebody tidied up. */
+  /**
+   * The lock file is gone: either another process has taken over, or somebody tidied up.
+   *
+   * @throws The system's error: the folder cannot be used now.
+   */
   #regain(): void {
     const lost = this.#file
     if (lost === undefined) return
-    try {
-      if (this.#numbers().length === 0) {
-        this.#stop()
+    if (this.#numbers().length === 0) {
+      this.#stop()
+      try {
         if (this.#create(this.#number, true)) {
           closeSync(lost)
           return
         }
-        this.#file = lost
+      } finally {
+        if (this.#file === undefined) this.#hold(this.#number, lost)
       }
-    } catch {
-      this.#file = lost
     }
     this.#isLost = true
     this.#beat?.cancel()

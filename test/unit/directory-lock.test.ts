@@ -1,4 +1,5 @@
 import {
+  mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -181,6 +182,20 @@ describe('A holder', () => {
     writeFileSync(lockFile(2), '')
     clock.advance(2_000)
     expect(lock.problem).toContain('was taken over by another server')
+  })
+
+  test('holds a directory that is gone for a while, and writes nothing meanwhile', async () => {
+    const lock = contender()
+    await lock.take()
+    rmSync(folder, { recursive: true })
+    await expect(lock.confirm()).rejects.toMatchObject({ code: 'ENOENT' })
+    clock.advance(2_000)
+    expect(lock.problem).toBeUndefined()
+    mkdirSync(folder)
+    await expect(lock.confirm()).resolves.toBeUndefined()
+    await expect(contender().take()).rejects.toMatchObject({ code: 'ERR_DIR_IN_USE' })
+    clock.advance(2_000)
+    expect(statSync(lockFile(1)).mtimeMs).toBe(1_700_000_004_000)
   })
 
   test('makes its file again if somebody has removed it', async () => {

@@ -7,7 +7,8 @@ import fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../server/clock.ts'
 import { DirectoryLock } from '../../../server/directory-lock.ts'
-import { respcast as embedded } from '../../../server/embed.ts'
+import { checkConfiguration, serve } from '../../../server/cli/serve.ts'
+import { respcast as respcastPlugin } from '../../../server/embed.ts'
 import { folderWith } from '../../support/folder.ts'
 import { opener } from '../../support/opened.ts'
 import { respcast, ROOT, type Run } from '../../support/process.ts'
@@ -26,23 +27,11 @@ function start(cwd: string, ...more: string[]): Run {
   return respcast(open, [...more, ...off], { cwd, env: ISSUER })
 }
 
-test('A second server in one dir refuses to start and names the first; --check only reads', async () => {
-  const cwd = folderWith()
+test('A second server in one dir refuses to start and names the first; after SIGKILL it starts', async () => {
+  const cwd = folderWith({ key: ISSUER.RESPCAST_CONF_JWT_SECRET })
   const first = start(cwd)
   await first.says('ready')
-  const { code, errors } = await start(cwd).ended
-  expect(code).toBe(1)
-  expect(errors).toMatch(
-    new RegExp(
-      `^respcast: dir: .* is in use by process ${first.child.pid} on .*held it since .*\n$`,
-    ),
-  )
   const files = readdirSync(cwd)
-  expect(await start(cwd, '--check').ended).toMatchObject({ code: 0 })
-  expect(readdirSync(cwd)).toEqual(files)
-
-  const app = fastify()
-  open.onEnd(() => app.close())
   const directives = {
     port: '0',
     dir: cwd,
@@ -50,14 +39,24 @@ test('A second server in one dir refuses to start and names the first; --check o
     'jwt-audience': 'aud',
     'jwt-secret-file': 'key',
   }
-  writeFileSync(join(cwd, 'key'), ISSUER.RESPCAST_CONF_JWT_SECRET)
-  const refused = Promise.resolve(app.register(embedded, { directives }))
-  await expect(refused).rejects.toMatchObject({ code: 'ERR_DIR_IN_USE' })
+  const argv = Object.entries(directives).flatMap(([name, value]) => [`--${name}`, value])
+  const refusal = {
+    code: 'ERR_DIR_IN_USE',
+    message: expect.stringMatching(
+      new RegExp(`^dir: .* is in use by process ${first.child.pid} on .*held it since `),
+    ),
+  }
+  await expect(serve(argv)).rejects.toMatchObject(refusal)
+  const app = fastify()
+  open.onEnd(() => app.close())
+  const embedded = Promise.resolve(app.register(respcastPlugin, { directives }))
+  await expect(embedded).rejects.toMatchObject(refusal)
+  await checkConfiguration(argv)
+  expect(readdirSync(cwd)).toEqual(files)
 
   first.child.kill('SIGKILL')
   await first.ended
-  const next = start(cwd)
-  await next.says('ready')
+  await start(cwd).says('ready')
 })
 
 const CONTENDER = `

@@ -124,6 +124,8 @@ describe('a revocation', () => {
       durable: true,
     })
     const directives = { 'token-log-file': join(server.dir, 'token.log') }
+    await expect(startServer({ directives })).rejects.toMatchObject({ code: 'ERR_DIR_IN_USE' })
+    await server.gateway.stop()
     const copy = await open.server({ directives })
     const client = await open.tcp(copy)
     await client.assertReply(['AUTH', 'jwt', token], REVOKED)
