@@ -10,7 +10,7 @@ import { TEST_SECRET, type TestGateway } from '../../support/server.ts'
 import { opener } from '../../support/opened.ts'
 import { folderWith } from '../../support/folder.ts'
 import { runHere } from '../../support/process.ts'
-import { checkConfiguration } from '../../../server/cli/serve.ts'
+import { checkConfiguration } from '../../../server/cli/check.ts'
 import { RespcastError } from '../../../server/errors.ts'
 
 const open = opener()

@@ -146,7 +146,7 @@ describe('The audit log', () => {
     failing.write = false
     await log.append(entry(2))
     await log.append(entry(3))
-    expect((await opened()).recent(9).map(({ id }) => id)).toEqual([3, 2])
+    expect((await opened()).recent(9).map(({ id }) => id)).toEqual([3, 2, 1])
   })
 
   test('that cannot be written refuses to start', async () => {

@@ -548,7 +548,7 @@ test('A revocation of a key survives a restart with the keys that it found', asy
   await first.server.start()
   expect(await first.token('REVOKE KID k1')).toBe(':0\r\n')
   await first.server.tokens.revocations.close()
-  first.server.stop()
+  await first.server.stop()
   writeFileSync(path, jwks({ ...k1.jwk, kid: 'renamed' }, k2))
   const second = revocable(options, {})
   await second.server.start()
@@ -557,7 +557,7 @@ test('A revocation of a key survives a restart with the keys that it found', asy
   expect(await second.token('REVOCATIONS')).toContain(
     `$4\r\nkeys\r\n$43\r\n${await thumbprintOf(k1)}`,
   )
-  second.server.stop()
+  await second.server.stop()
 })
 
 test('A log of a version that did not keep keys holds against those of now', async () => {
@@ -584,7 +584,7 @@ test('A log of a version that did not keep keys holds against those of now', asy
     '-WRONGPASS token revoked\r\n',
   )
   expect([...server.tokens.revocations.list()][0]?.keys).toEqual([await thumbprintOf(k1)])
-  server.stop()
+  await server.stop()
 })
 
 test('CLIENT LIST and TOKEN EXPLAIN name the key', async () => {

@@ -318,11 +318,11 @@ describe('The log file', () => {
     const first = await opened()
     await revoke(first, 'first')
     const second = newTable()
-    await second.open(true, true)
+    await second.open(true, false, true)
     const ids = [first, second, first, second].map((table) => table.add(order('x'), 'admin', 0).id)
     expect(ids).toEqual([2, 1_001, 3, 1_002])
     const third = newTable()
-    await third.open(true, true)
+    await third.open(true, false, true)
     expect(third.add(order('x'), 'admin', 0).id).toBe(2_001)
   })
 
