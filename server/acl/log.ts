@@ -33,13 +33,14 @@ const GROUPING_DEPTH = 10
 /** The longest time between an entry's last update and an event that is folded into it. */
 const GROUPING_MS = 60_000
 
-/** Bytes kept of an object or user name; a peer may send any length. */
-const KEPT_BYTES = 1024
+/** Bytes kept of an object or user name: whole names, but for those that only fill memory. */
+const KEPT_BYTES = 65_536
 
 /**
  * The ACL LOG: refusals, newest first; equal events of the last minute are folded into one entry.
  *
- * It holds at most `acllog-max-len` entries with at most 1024 bytes of each name.
+ * It holds at most `acllog-max-len` entries with at most 64 KB of each name. A shorter length takes
+ * entries away at the next refusal, as in Redis.
  */
 export class AclLog {
   readonly #config: Config
@@ -49,7 +50,6 @@ export class AclLog {
 
   constructor(config: Config) {
     this.#config = config
-    config.onChange(['acllog-max-len'], () => this.#trim())
   }
 
   /** Refusals since the start, logged or not: INFO's `acl_access_denied_auth`, `_cmd`, `_key`, `_channel`. */
@@ -60,7 +60,10 @@ export class AclLog {
   /** @param nowMs Wall clock, milliseconds since 1970. */
   add(event: AclLogEvent, nowMs: number): void {
     this.#denied[event.reason] += 1
-    if (this.#config.integer('acllog-max-len') === 0) return
+    if (this.#config.integer('acllog-max-len') === 0) {
+      this.#trim()
+      return
+    }
 
     const object = event.object.slice(0, KEPT_BYTES)
     const username = event.username.slice(0, KEPT_BYTES)

@@ -23,14 +23,29 @@ export function isPrintableName(name: string): boolean {
 }
 
 /**
- * Parses an integer as Redis does: decimal, an optional `-`, no `+`, no leading zeros, no spaces.
+ * Parses an integer of 64 bits as Redis does: decimal, an optional `-`, no `+`, no leading zeros, no spaces.
  *
- * @returns Undefined for anything else, and for an integer that is not safe.
+ * @returns The integer, beyond 2^53 the `number` nearest to it; undefined for anything else.
  */
 export function parseInteger(text: string): number | undefined {
-  if (!/^(0|-?[1-9]\d{0,15})$/.test(text)) return undefined
+  if (!/^(0|-?[1-9]\d{0,18})$/.test(text)) return undefined
   const value = Number(text)
-  return Number.isSafeInteger(value) ? value : undefined
+  if (Number.isSafeInteger(value)) return value
+  const exact = BigInt(text)
+  return BigInt.asIntN(64, exact) === exact ? value : undefined
+}
+
+/**
+ * Parses a time to wait in milliseconds, as WAIT and CLIENT PAUSE do.
+ *
+ * @param nowMs Wall clock: the end of the wait has to be an integer of 64 bits.
+ * @returns The milliseconds, or the error line.
+ */
+export function parseTimeout(text: string, nowMs: number): number | ErrorLine {
+  const timeoutMs = parseInteger(text)
+  if (timeoutMs === undefined) return 'ERR timeout is not an integer or out of range'
+  if (timeoutMs < 0) return 'ERR timeout is negative'
+  return timeoutMs > 2 ** 63 - nowMs ? 'ERR timeout is out of range' : timeoutMs
 }
 
 /** The arguments from a position on, as byte strings. */

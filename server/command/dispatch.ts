@@ -75,7 +75,6 @@ export class Dispatcher {
   execute(client: Client, request: Request): Promise<void> | undefined {
     client.commands++
     client.work++
-    this.#services.counters.commandsProcessed++
     this.#begin(client)
     return this.#settle(client, this.#dispatch(client, request))
   }
@@ -174,6 +173,7 @@ export class Dispatcher {
     const { spec } = command
     if (!command.accepts(request.count) || spec.handler === undefined)
       return { text: wrongArity(spec.name) }
+    if (spec.forbidden !== undefined) return spec.forbidden
     if (client.transaction && command.noMulti) {
       return NOT_IN_MULTI
     }
@@ -229,7 +229,6 @@ export class Dispatcher {
   }
 
   #run(client: Client, command: Command, request: Request): Promise<Completion> | undefined {
-    command.calls++
     this.#chargedErrors = this.#reply.errorCount
     const mark = this.#reply.mark()
     let waiting: void | Promise<Completion> = undefined
@@ -239,11 +238,26 @@ export class Dispatcher {
     } catch (error) {
       this.#answerFault(error, mark)
     }
-    if (waiting) return waiting
+    if (waiting) return waiting.then((completion) => this.#countedAtEnd(command, completion))
+    this.#count(command)
+    return undefined
+  }
+
+  /** Counts a call at its end, as Redis does: CONFIG RESETSTAT counts itself, and INFO does not yet. */
+  #count(command: Command): void {
+    this.#services.counters.commandsProcessed++
+    command.calls++
     // Errors within EXEC are charged to the commands that failed, as in Redis.
     if (this.#reply.errorCount > this.#chargedErrors) command.failedCalls++
     this.#chargedErrors = this.#reply.errorCount
-    return undefined
+  }
+
+  #countedAtEnd(command: Command, completion: Completion): Completion {
+    return (context) => {
+      const waiting = completion(context)
+      if (waiting) return waiting.then((next) => this.#countedAtEnd(command, next))
+      this.#count(command)
+    }
   }
 
   /**

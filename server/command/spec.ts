@@ -101,6 +101,8 @@ export interface CommandData {
   readonly notQueued?: boolean
   /** Returns the error with which it is refused inside MULTI, if it cannot wait for EXEC. */
   readonly refuseInMulti?: (context: CommandContext, request: Request) => Refusal | undefined
+  /** The error with which it is refused after its arity, before any other check: nobody may use it. */
+  readonly forbidden?: Refusal
   /** Absent for a container that does nothing by itself. */
   readonly handler?: Handler
   /** By name; each has all its fields itself, so that nothing is inherited. */

@@ -118,7 +118,8 @@ export class CommandTable {
 
   /** Finds a command by its full name in any case: `publish`, `CLIENT|ID`. */
   named(fullName: string): Command | undefined {
-    const [name = '', subcommand] = fullName.toLowerCase().split('|', 2)
+    const [name = '', subcommand, ...more] = fullName.toLowerCase().split('|')
+    if (more.length > 0) return undefined
     const command = this.#byName.get(name)
     return subcommand === undefined ? command : command?.subcommands.get(subcommand)
   }

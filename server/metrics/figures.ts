@@ -113,7 +113,11 @@ const SERVER_FIGURES: readonly Figure[] = [
     'Bytes of replies and pushes written to clients, WebSocket headers left out.',
     ({ load }) => load.sent.bytes,
   ),
-  counted('respcast_commands_processed_total', 'Commands, refused ones too.', 'commandsProcessed'),
+  counted(
+    'respcast_commands_processed_total',
+    'Commands that were executed, those of transactions too.',
+    'commandsProcessed',
+  ),
   counted(
     'respcast_internal_errors_total',
     'Commands that failed by a fault of the server, answered with ERR internal error.',

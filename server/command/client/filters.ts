@@ -64,35 +64,38 @@ export function kill(context: CommandContext, request: Request): void {
 }
 
 function killByAddress({ reply, server }: CommandContext, address: string): void {
-  for (const victim of server.clients.all()) {
+  let killed = false
+  // Clients of a Unix socket all have its address.
+  for (const victim of [...server.clients.all()]) {
     if (victim.origin.address !== address) continue
     victim.close(CLOSES.killed)
-    reply.ok()
-    return
+    killed = true
   }
-  reply.error('ERR No such client')
+  if (killed) reply.ok()
+  else reply.error('ERR No such client')
 }
 
 function killByFilters({ client, reply, server }: CommandContext, request: Request): void {
-  const filters: Filter[] = []
+  // Of an option that is given again the last value counts.
+  const filters = new Map<string, Filter>()
   let skipMe = true
-  if (request.count % 2 !== 0) {
-    reply.error(SYNTAX_ERROR)
-    return
-  }
   for (let i = 2; i < request.count; i += 2) {
-    const read = readFilter(request.text(i), request.text(i + 1), server)
+    const option = request.text(i).toLowerCase()
+    const read: ReadFilter =
+      i + 1 < request.count
+        ? readFilter(option, request.text(i + 1), server)
+        : { error: SYNTAX_ERROR }
     if ('error' in read) {
       reply.error(read.error)
       return
     }
     if ('skipMe' in read) skipMe = read.skipMe
-    else filters.push(read.filter)
+    else filters.set(option, read.filter)
   }
   let killed = 0
   for (const victim of [...server.clients.all()]) {
     if (skipMe && victim === client) continue
-    if (!filters.every((filter) => filter(victim))) continue
+    if (![...filters.values()].every((filter) => filter(victim))) continue
     victim.close(CLOSES.killed)
     killed++
   }
@@ -100,7 +103,7 @@ function killByFilters({ client, reply, server }: CommandContext, request: Reque
 }
 
 function readFilter(option: string, value: string, server: CommandContext['server']): ReadFilter {
-  switch (option.toLowerCase()) {
+  switch (option) {
     case 'id':
       return idFilter(value)
     case 'type': {

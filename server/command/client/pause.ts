@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../clock.ts'
 import type { Request } from '../../resp/request.ts'
-import { parseInteger } from '../arguments.ts'
+import { parseInteger, parseTimeout } from '../arguments.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
 import type { Command } from '../table.ts'
@@ -79,13 +79,11 @@ export function pause({ reply, server }: CommandContext, request: Request): void
     return
   }
   const word = request.count === 4 ? request.text(3).toLowerCase() : 'all'
-  const milliseconds = parseInteger(request.text(2))
+  const milliseconds = parseTimeout(request.text(2), server.clock.wallMs())
   if (word !== 'write' && word !== 'all') {
     reply.error('ERR CLIENT PAUSE mode must be WRITE or ALL')
-  } else if (milliseconds === undefined) {
-    reply.error('ERR timeout is not an integer or out of range')
-  } else if (milliseconds < 0) {
-    reply.error('ERR timeout is negative')
+  } else if (typeof milliseconds === 'string') {
+    reply.error(milliseconds)
   } else {
     server.pause.begin(milliseconds, word)
     reply.ok()

@@ -1,4 +1,5 @@
 import type { Client, Tracking } from '../../client/client.ts'
+import { encodePush } from '../../resp/push.ts'
 import type { Request } from '../../resp/request.ts'
 import type { CommandContext, Services } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
@@ -185,6 +186,29 @@ function flagWords(client: Client, state: Tracking): string[] {
   if (state.noLoop) flags.push('noloop')
   if (state.isBroken) flags.push('broken_redirect')
   return flags
+}
+
+/**
+ * Tells a client with CLIENT TRACKING, or the one that it redirects to, that all keys may have changed. In RESP2 only a
+ * subscriber that is redirected to is told, on the channel `__redis__:invalidate`.
+ */
+export function invalidateAll(client: Client, server: Services): void {
+  const { tracking: state } = client
+  if (!state) return
+  noteRedirect(client, server)
+  if (state.isBroken) {
+    if (client.protocol === 3) {
+      client.output.push(encodePush(3, ['tracking-redir-broken', state.redirect]))
+    }
+    return
+  }
+  const receiver = state.redirect === 0 ? client : server.clients.get(state.redirect)
+  if (!receiver) return
+  if (receiver.protocol === 3) {
+    receiver.output.push(encodePush(3, ['invalidate', null]))
+  } else if (state.redirect !== 0 && receiver.subscriptions.any) {
+    receiver.output.push(encodePush(2, ['message', '__redis__:invalidate', null]))
+  }
 }
 
 /** Marks a client whose redirection target is gone: flag `R` of CLIENT LIST. */

@@ -197,6 +197,10 @@ function select({ client, reply, server }: CommandContext, request: Request): vo
     reply.error(NOT_AN_INTEGER)
     return
   }
+  if (database < -(2 ** 31) || database >= 2 ** 31) {
+    reply.error('ERR value is out of range, value must between -2147483648 and 2147483647')
+    return
+  }
   if (server.cluster && database !== 0) {
     reply.error('ERR SELECT is not allowed in cluster mode')
     return

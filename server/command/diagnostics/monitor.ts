@@ -53,7 +53,9 @@ export class MonitorFeed {
     const { flags } = command.spec
     if (flags.includes('admin') || flags.includes('skip_monitor')) return
     const line = this.#line(client, command, request)
-    for (const monitor of this.#monitors) monitor.output.push(line)
+    for (const monitor of this.#monitors) {
+      if (hears(monitor, client)) monitor.output.push(line)
+    }
   }
 
   #line(client: Client, command: Command, request: Request): Buffer {
@@ -70,6 +72,12 @@ export class MonitorFeed {
       ? Buffer.from(pieces.join(''), 'latin1')
       : Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'latin1')))
   }
+}
+
+/** Reports whether CLIENT REPLY lets a monitor have its lines. SKIP begins after the command that says so. */
+function hears(monitor: Client, sender: Client): boolean {
+  const { replyMode } = monitor
+  return replyMode === 'on' || (replyMode === 'skip-next' && monitor === sender)
 }
 
 /** MONITOR. */

@@ -1,8 +1,8 @@
 import type { Request } from '../../resp/request.ts'
-import { parseInteger } from '../arguments.ts'
+import { parseInteger, parseTimeout } from '../arguments.ts'
 import { ADMIN } from '../container.ts'
-import type { CommandContext } from '../context.ts'
-import { NOT_AN_INTEGER } from '../error-texts.ts'
+import type { CommandContext, Services } from '../context.ts'
+import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
 import type { CommandData, CommandRecord } from '../spec.ts'
 import type { ErrorLine } from '../../resp/reply-writer.ts'
 
@@ -14,25 +14,24 @@ function role({ reply }: CommandContext): void {
 }
 
 /** The error line about a timeout argument, if it is none. */
-function timeoutError(text: string): ErrorLine | undefined {
-  const timeoutMs = parseInteger(text)
-  if (timeoutMs === undefined) return 'ERR timeout is not an integer or out of range'
-  return timeoutMs < 0 ? 'ERR timeout is negative' : undefined
+function timeoutError(text: string, { clock }: Services): ErrorLine | undefined {
+  const timeout = parseTimeout(text, clock.wallMs())
+  return typeof timeout === 'string' ? timeout : undefined
 }
 
 /** WAIT numreplicas timeout. */
-function wait({ reply }: CommandContext, request: Request): void {
+function wait({ reply, server }: CommandContext, request: Request): void {
   const isNumber = parseInteger(request.text(1)) !== undefined
-  const error = isNumber ? timeoutError(request.text(2)) : NOT_AN_INTEGER
+  const error = isNumber ? timeoutError(request.text(2), server) : NOT_AN_INTEGER
   if (error === undefined) reply.integer(0)
   else reply.error(error)
 }
 
 /** WAITAOF numlocal numreplicas timeout. */
-function waitAof({ reply }: CommandContext, request: Request): void {
+function waitAof({ reply, server }: CommandContext, request: Request): void {
   const local = parseInteger(request.text(1))
   const replicas = parseInteger(request.text(2))
-  const timeout = timeoutError(request.text(3))
+  const timeout = timeoutError(request.text(3), server)
   if (local === undefined) reply.error(NOT_AN_INTEGER)
   else if (local < 0 || local > 1) {
     reply.error('ERR value is out of range, value must between 0 and 1')
@@ -66,8 +65,30 @@ function failover({ reply, server }: CommandContext, request: Request): void {
   else if (request.count === 2 && request.text(1).toLowerCase() === 'abort') {
     reply.error('ERR No failover in progress.')
   } else {
-    reply.error('ERR FAILOVER requires connected replicas.')
+    reply.error(failoverError(request) ?? 'ERR FAILOVER requires connected replicas.')
   }
+}
+
+/** The error line about the form of FAILOVER [TO host port [FORCE]] [TIMEOUT ms], where each option comes once. */
+function failoverError(request: Request): ErrorLine | undefined {
+  const given = new Set<string>()
+  for (let i = 1; i < request.count; i++) {
+    const word = request.text(i).toLowerCase()
+    const left = request.count - i - 1
+    if (given.has(word)) return SYNTAX_ERROR
+    given.add(word)
+    if (word === 'timeout' && left >= 1) {
+      const timeoutMs = parseInteger(request.text(++i))
+      if (timeoutMs === undefined) return NOT_AN_INTEGER
+      if (timeoutMs <= 0) return 'ERR FAILOVER timeout must be greater than 0'
+    } else if (word === 'to' && left >= 2) {
+      i += 2
+      if (parseInteger(request.text(i)) === undefined) return NOT_AN_INTEGER
+    } else if (word !== 'force') {
+      return SYNTAX_ERROR
+    }
+  }
+  return undefined
 }
 
 const REPLICA_OF = {

@@ -2,6 +2,7 @@ import { CLOSES } from '../../client/close.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
 import { ADMIN, CONTAINER, helpOf } from '../container.ts'
+import { invalidateAll } from '../client/tracking.ts'
 import type { CommandContext } from '../context.ts'
 import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
 import type { CommandData, CommandRecord } from '../spec.ts'
@@ -85,14 +86,14 @@ function notAllowed(command: 'DEBUG' | 'MODULE'): ErrorLine {
   )
 }
 
-/** A command that is refused, in MULTI too. */
+/** A command that nobody may use. */
 function forbidden(error: ErrorLine) {
   return {
     ...ADMIN,
     since: '4.0.0',
     summary: 'Is not allowed.',
     complexity: 'O(1)',
-    refuseInMulti: () => error,
+    forbidden: error,
     handler: ({ reply }: CommandContext) => reply.error(error),
   } as const satisfies Partial<CommandData>
 }
@@ -101,6 +102,17 @@ const FORBIDDEN_MODULE = {
   ...forbidden(notAllowed('MODULE')),
   flags: ['admin', 'noscript', 'no_async_loading'],
 } as const satisfies Partial<CommandData>
+
+/** FLUSHALL and FLUSHDB [ASYNC|SYNC]: nothing is removed, and clients with CLIENT TRACKING are told that everything was. */
+function flush({ reply, server }: CommandContext, request: Request): void {
+  const mode = request.count === 2 ? request.text(1).toLowerCase() : 'sync'
+  if (request.count > 2 || (mode !== 'sync' && mode !== 'async')) {
+    reply.error(SYNTAX_ERROR)
+    return
+  }
+  reply.ok()
+  for (const each of server.clients.all()) invalidateAll(each, server)
+}
 
 const FLUSH = {
   arity: -1,
@@ -112,7 +124,7 @@ const FLUSH = {
   summary: 'Has no effect: there are no keys.',
   complexity: 'O(1)',
   tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
-  handler: ({ reply }: CommandContext) => reply.ok(),
+  handler: flush,
 } as const satisfies CommandData
 
 /** Commands of the group `server` that stand alone. */

@@ -63,16 +63,19 @@ describe('the ACL log', () => {
     expect(log.list(1)[0]?.count).toBe(1)
   })
 
-  test('drops the oldest entries beyond its length, at once when the length is lowered', () => {
+  test('drops the oldest entries beyond its length, after it was lowered at the next refusal', () => {
     const settings = settingsOf({ 'acllog-max-len': '3' })
     const log = new AclLog(settings)
     for (let index = 0; index < 5; index++) log.add(event(`c${index}`), 0)
     expect(objects(log)).toEqual(['c4', 'c3', 'c2'])
-    settings.set([['acllog-max-len', '1']])
-    expect(objects(log)).toEqual(['c4'])
-    settings.set([['acllog-max-len', '5']])
+    settings.set([['acllog-max-len', '2']])
+    expect(objects(log)).toEqual(['c4', 'c3', 'c2'])
     log.add(event('d'), 0)
     expect(objects(log)).toEqual(['d', 'c4'])
+    settings.set([['acllog-max-len', '0']])
+    expect(objects(log)).toEqual(['d', 'c4'])
+    log.add(event('e'), 0)
+    expect(objects(log)).toEqual([])
   })
 
   test('logs nothing at length 0, and counts refusals all the same', () => {
@@ -92,12 +95,12 @@ describe('the ACL log', () => {
     expect(log.list()[0]).toMatchObject({ entryId: 1, count: 1 })
   })
 
-  test('keeps 1024 bytes of a name, however long a peer makes it', () => {
+  test('keeps whole names, and 64 KB of one that only fills memory', () => {
     const log = new AclLog(settingsOf())
-    log.add(event('x'.repeat(100_000), { username: 'y'.repeat(5000) }), 0)
-    log.add(event('x'.repeat(100_000), { username: 'y'.repeat(5000) }), 0)
+    log.add(event('x'.repeat(100_000), { username: 'y'.repeat(65_536) }), 0)
+    log.add(event('x'.repeat(100_000), { username: 'y'.repeat(65_536) }), 0)
     expect(log.list()).toMatchObject([
-      { object: 'x'.repeat(1024), username: 'y'.repeat(1024), count: 2 },
+      { object: 'x'.repeat(65_536), username: 'y'.repeat(65_536), count: 2 },
     ])
   })
 })

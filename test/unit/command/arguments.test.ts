@@ -3,6 +3,7 @@ import {
   InnerRequest,
   isPrintableName,
   parseInteger,
+  parseTimeout,
   textsFrom,
 } from '../../../server/command/arguments.ts'
 import { ArgumentList } from '../../../server/resp/request.ts'
@@ -13,6 +14,9 @@ describe('An integer argument', () => {
     ['-1', -1],
     ['9007199254740991', 9_007_199_254_740_991],
     ['-9007199254740991', -9_007_199_254_740_991],
+    ['9007199254740992', 9_007_199_254_740_992],
+    ['9223372036854775807', 2 ** 63],
+    ['-9223372036854775808', -(2 ** 63)],
   ])('%s is one', (text, value) => {
     expect(parseInteger(text)).toBe(value)
   })
@@ -28,11 +32,25 @@ describe('An integer argument', () => {
     '1.0',
     '1e3',
     '0x1',
-    '9007199254740992',
+    '9223372036854775808',
+    '-9223372036854775809',
+    '99999999999999999999',
     '1\n',
     '٣',
   ])('%j is none', (text) => {
     expect(parseInteger(text)).toBeUndefined()
+  })
+})
+
+describe('A time to wait', () => {
+  test.each([
+    ['0', 0],
+    ['9223372036854774000', 9_223_372_036_854_774_000],
+    ['9223372036854775807', 'ERR timeout is out of range'],
+    ['9223372036854775808', 'ERR timeout is not an integer or out of range'],
+    ['-9223372036854775808', 'ERR timeout is negative'],
+  ])('%s', (text, expected) => {
+    expect(parseTimeout(text, text.endsWith('807') ? 2_000 : 0)).toBe(expected)
   })
 })
 

@@ -309,7 +309,48 @@ describe('A user', () => {
   })
 })
 
+describe('A command that nobody may use', () => {
+  test.each([
+    ['DEBUG', 'x'],
+    ['MODULE', 'LOAD', 'x'],
+  ])('is refused as that, whatever else speaks against it: %s', (...args) => {
+    const { client } = as('+subscribe +multi +exec &*')
+    client.send('SUBSCRIBE', 'a')
+    const refused = /^-ERR (DEBUG|MODULE) command not allowed\. /
+    expect(client.send(...args)).toMatch(refused)
+    client.send('RESET')
+    client.send('AUTH', 'u', 'x')
+    client.send('MULTI')
+    expect(client.send(...args)).toMatch(refused)
+    expect(client.send('EXEC')).toMatch(/^-EXECABORT /)
+    expect(client.send(args[0] ?? '')).toMatch(/^-ERR wrong number of arguments/)
+  })
+})
+
 describe('Commands are counted', () => {
+  test('when they end: CONFIG RESETSTAT counts itself, and INFO does not yet', () => {
+    const { server, client } = as('+@all')
+    client.send('PING')
+    client.send('CONFIG', 'RESETSTAT')
+    const stats = client.send('INFO', 'stats', 'commandstats')
+    expect(stats).toMatch(/total_commands_processed:1\r/)
+    expect(stats.match(/cmdstat_[^:]+:calls=\d+/g)).toEqual(['cmdstat_config|resetstat:calls=1'])
+    client.send('MULTI')
+    client.send('PING')
+    client.send('SELECT', 'x')
+    expect(server.counters.commandsProcessed).toBe(3)
+    client.send('EXEC')
+    expect(server.counters.commandsProcessed).toBe(6)
+  })
+
+  test('also those that wait for their answer', async () => {
+    const { server, client } = as('+@all')
+    const auth = server.table.named('auth')
+    await client.sendAndWait('AUTH', 'jwt', tokenFor({ channels: ['a'] }))
+    await client.sendAndWait('AUTH', 'jwt', 'a.b.c')
+    expect([auth?.calls, auth?.failedCalls]).toEqual([3, 1])
+  })
+
   test('by calls, refusals and failures', () => {
     const { server, client } = as('+ping +echo +select +multi +exec')
     client.send('PING')
@@ -325,7 +366,8 @@ describe('Commands are counted', () => {
     expect(counts('publish')).toEqual([0, 1, 0])
     expect(counts('echo')).toEqual([0, 1, 0])
     expect(counts('select')).toEqual([1, 0, 1])
-    expect(server.counters.commandsProcessed).toBe(6)
+    // AUTH and the three that were executed.
+    expect(server.counters.commandsProcessed).toBe(4)
     expect(Object.fromEntries(server.counters.errors)).toEqual({ ERR: 3, NOPERM: 1 })
   })
 })

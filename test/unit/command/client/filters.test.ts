@@ -166,3 +166,33 @@ describe('CLIENT LIST of many clients with long names', () => {
     expect(named.send('CLIENT', 'GETNAME')).toBe(`$70000\r\n${'n'.repeat(70_000)}\r\n`)
   })
 })
+
+describe('CLIENT KILL with an option that is given again', () => {
+  test.each([
+    [['ID', '2', 'ID', '4'], ['ann']],
+    [['TYPE', 'pubsub', 'TYPE', 'normal', 'USER', 'default', 'USER', 'ann'], ['ann']],
+    [['ADDR', '10.0.0.2:2', 'addr', '/run/x:0'], ['unix']],
+    [['TRANSPORT', 'unix', 'TRANSPORT', 'websocket'], ['browser']],
+  ])('takes the last value: %j', async (args, killed) => {
+    const { admin, dead } = await crowd()
+    expect(admin.send('CLIENT', 'KILL', ...args)).toBe(`:${killed.length}\r\n`)
+    expect(dead()).toEqual(killed)
+  })
+
+  test.each([
+    [['TYPE', 'foo', 'ID'], "-ERR Unknown client type 'foo'"],
+    [['ID', '0', 'SKIPME'], '-ERR client-id should be greater than 0'],
+    [['ID', '1', 'FOO'], '-ERR syntax error'],
+  ])('reads option by option, and refuses the first that is wrong: %j', async (args, error) => {
+    const { admin, dead } = await crowd()
+    expect(admin.send('CLIENT', 'KILL', ...args)).toBe(`${error}\r\n`)
+    expect(dead()).toEqual([])
+  })
+
+  test('by the address of a Unix socket closes all of its clients', async () => {
+    const { server, admin, unix } = await crowd()
+    const second = server.connect({ transport: 'unix', address: '/run/x:0' })
+    expect(admin.send('CLIENT', 'KILL', '/run/x:0')).toBe('+OK\r\n')
+    expect([unix.client.closed, second.client.closed]).toEqual([true, true])
+  })
+})

@@ -33,6 +33,22 @@ describe('MONITOR', () => {
     expect(monitor.send('PING')).toBe('+PONG\r\n+1700000000.000000 [0 127.0.0.1:40001] "PING"\r\n')
   })
 
+  test('shows nothing that CLIENT REPLY silences', () => {
+    const { monitor, client } = watched()
+    monitor.send('CLIENT', 'REPLY', 'SKIP')
+    client.send('ECHO', '1')
+    expect(shown(monitor)).toEqual([])
+    monitor.send('CLIENT', 'ID')
+    client.send('ECHO', '2')
+    expect(shown(monitor)).toEqual(['"ECHO" "2"'])
+    monitor.send('CLIENT', 'REPLY', 'OFF')
+    client.send('ECHO', '3')
+    expect(monitor.read()).toBe('')
+    monitor.send('CLIENT', 'REPLY', 'ON')
+    client.send('ECHO', '4')
+    expect(shown(monitor)).toEqual(['"ECHO" "4"'])
+  })
+
   test('shows a transaction when it is executed, EXEC last', () => {
     const { monitor, client } = watched()
     client.send('MULTI')

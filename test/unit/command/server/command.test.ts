@@ -20,3 +20,10 @@ test('COMMAND GETKEYSANDFLAGS answers each key with what is done with it', () =>
   expect(ask('NOTHING')).toBe('-ERR Invalid command specified\r\n')
   expect(ask('WATCH')).toBe('-ERR Invalid number of arguments specified for command\r\n')
 })
+
+test('COMMAND INFO and COMMAND DOCS know no name of two levels that is none, and none of three', () => {
+  const client = new TestCore().connect()
+  const names = ['client|nothing', 'publish|x', 'client|id|x', '|', 'nothing']
+  expect(client.send('COMMAND', 'INFO', ...names)).toBe(`*5\r\n${'$-1\r\n'.repeat(5)}`)
+  expect(client.send('COMMAND', 'DOCS', ...names)).toBe('*0\r\n')
+})

@@ -9,6 +9,8 @@ describe('WAIT', () => {
     [['x', 'x'], '-ERR value is not an integer or out of range\r\n'],
     [['0', 'x'], '-ERR timeout is not an integer or out of range\r\n'],
     [['0', '-1'], '-ERR timeout is negative\r\n'],
+    [['9223372036854775807', '0'], ':0\r\n'],
+    [['0', '9223372036854775807'], '-ERR timeout is out of range\r\n'],
   ])('%j', (args, reply) => {
     expect(ask('WAIT', ...args)).toBe(reply)
   })
@@ -30,8 +32,24 @@ describe('WAITAOF', () => {
     [['0', 'x', '0'], 'value is out of range, must be positive'],
     [['0', '0', 'x'], 'timeout is not an integer or out of range'],
     [['0', '0', '-1'], 'timeout is negative'],
+    [['0', '0', '9223372036854775807'], 'timeout is out of range'],
   ])('refuses %j', (args, error) => {
     expect(ask('WAITAOF', ...args)).toBe(`-ERR ${error}\r\n`)
+  })
+})
+
+describe('FAILOVER', () => {
+  test.each([
+    [['x'], 'syntax error'],
+    [['ABORT', 'x'], 'syntax error'],
+    [['TO', 'h'], 'syntax error'],
+    [['FORCE', 'FORCE'], 'syntax error'],
+    [['TIMEOUT', '0'], 'FAILOVER timeout must be greater than 0'],
+    [['TIMEOUT', 'x'], 'value is not an integer or out of range'],
+    [['TO', 'h', 'x'], 'value is not an integer or out of range'],
+    [['TO', 'h', '1', 'FORCE', 'TIMEOUT', '5'], 'FAILOVER requires connected replicas.'],
+  ])('reads its options before it refuses: %j', (args, error) => {
+    expect(ask('FAILOVER', ...args)).toBe(`-ERR ${error}\r\n`)
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TestCore } from '../../../support/test-core.ts'
+import { TestCore, type TestClient } from '../../../support/test-core.ts'
 
 const ask = (...args: string[]): string => new TestCore().connect().send(...args)
 
@@ -71,4 +71,56 @@ test.each([
   [['LASTSAVE'], ':1700000000\r\n'],
 ])('An empty server answers %j', (args, reply) => {
   expect(ask(...args)).toBe(reply)
+})
+
+describe('FLUSHALL and FLUSHDB', () => {
+  test.each(['FLUSHALL', 'FLUSHDB'])('%s takes ASYNC or SYNC, or nothing', (name) => {
+    for (const args of [[], ['async'], ['SYNC']]) expect(ask(name, ...args)).toBe('+OK\r\n')
+    for (const args of [['x'], [''], ['SYNC', 'SYNC'], ['ASYNC', 'x']]) {
+      expect(ask(name, ...args)).toBe('-ERR syntax error\r\n')
+    }
+  })
+
+  test('tell clients with CLIENT TRACKING that all keys may have changed, after the reply', () => {
+    const server = new TestCore()
+    const [sender, other, plain, old] = [3, 3, 3, 2].map((protocol) =>
+      server.connect({ protocol: protocol as 2 | 3 }),
+    ) as [TestClient, TestClient, TestClient, TestClient]
+    for (const client of [sender, other, old]) client.send('CLIENT', 'TRACKING', 'ON')
+    other.send('CLIENT', 'REPLY', 'OFF')
+    const push = '>2\r\n$10\r\ninvalidate\r\n_\r\n'
+    expect(sender.send('FLUSHALL')).toBe(`+OK\r\n${push}`)
+    expect([other, plain, old].map((client) => client.read())).toEqual([push, '', ''])
+    sender.send('MULTI')
+    sender.send('FLUSHDB')
+    expect(sender.send('EXEC')).toBe(`*1\r\n+OK\r\n${push}`)
+  })
+
+  test('tell the client that invalidations are redirected to, a subscriber in RESP2 too', () => {
+    const server = new TestCore()
+    const [sender, listener, tracker] = [
+      server.connect(),
+      server.connect(),
+      server.connect({ protocol: 3 }),
+    ]
+    listener.send('SUBSCRIBE', '__redis__:invalidate')
+    tracker.send('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(listener.client.id))
+    sender.send('FLUSHALL')
+    expect(listener.read()).toBe('*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n$-1\r\n')
+    expect(tracker.read()).toBe('')
+    listener.client.peerClosed()
+    sender.send('FLUSHALL')
+    expect(tracker.read()).toBe('>2\r\n$21\r\ntracking-redir-broken\r\n:2\r\n')
+  })
+})
+
+test('SELECT wants a 32-bit integer', () => {
+  const range = '-ERR value is out of range, value must between -2147483648 and 2147483647\r\n'
+  expect(ask('SELECT', '2147483647')).toBe('-ERR DB index is out of range\r\n')
+  expect(ask('SELECT', '-2147483648')).toBe('-ERR DB index is out of range\r\n')
+  expect(ask('SELECT', '2147483648')).toBe(range)
+  expect(ask('SELECT', '9223372036854775807')).toBe(range)
+  expect(ask('SELECT', '9223372036854775808')).toBe(
+    '-ERR value is not an integer or out of range\r\n',
+  )
 })
