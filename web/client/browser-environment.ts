@@ -28,15 +28,6 @@ export function environmentOf(WebSocketClass?: WebSocketConstructor): Environmen
     random: () => Math.random(),
     openSocket: opener(WebSocketClass),
     checkAddress: (url) => checkAddress(url, WebSocketClass),
-    shareTabs: async (url, token) => {
-      try {
-        const { shareTabs } = await import('./tabs.ts')
-        return await shareTabs(url, token)
-      } catch {
-        // The file is missing, or the browser does not let it run: a connection of its own works as well.
-        return undefined
-      }
-    },
     isOffline: () => surroundings.navigator?.onLine === false,
     onWake(callback) {
       const visible = (): void => {

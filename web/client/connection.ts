@@ -145,7 +145,8 @@ export class Connection {
     let openSocket: OpenSocket | undefined
     try {
       token = await this.tokens.current()
-      if (this.#settings.shareTabs) openSocket = await environment.shareTabs?.(this.#url, token)
+      const { shareTabs, tabsWorker } = this.#settings
+      if (shareTabs) openSocket = await environment.shareTabs?.(this.#url, token, tabsWorker)
     } catch (error) {
       if (epoch === this.#epoch) this.#withoutToken(error)
       return

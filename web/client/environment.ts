@@ -48,8 +48,13 @@ export interface Environment {
    * Gets a socket that other tabs share; undefined where that is not possible. Never rejects.
    *
    * @param token Names the subject: tabs of one subject share.
+   * @param script The worker's script; undefined: the library's own.
    */
-  shareTabs?(url: string, token: string | undefined): Promise<OpenSocket | undefined>
+  shareTabs?(
+    url: string,
+    token: string | undefined,
+    script: string | URL | undefined,
+  ): Promise<OpenSocket | undefined>
   /** The device reports no network. The report may be wrong. */
   isOffline(): boolean
   /**

@@ -2,6 +2,7 @@ import { RespcastClient } from './client.ts'
 import type { AnyCodec } from './codec.ts'
 import { environmentOf } from './browser-environment.ts'
 import type { Environment } from './environment.ts'
+import { loadTabs } from './load-tabs.ts'
 import { settingsOf } from './options.ts'
 import type { ConnectOptions } from './options.ts'
 
@@ -41,7 +42,7 @@ export function connect<Channels extends object>(
 export function connect(
   url: string,
   options: ConnectOptions = {},
-  environment: Environment = environmentOf(options.WebSocket),
+  environment: Environment = { ...environmentOf(options.WebSocket), shareTabs: loadTabs },
 ): unknown {
   const settings = settingsOf(options)
   environment.checkAddress?.(url)

@@ -47,6 +47,11 @@ export interface TokenOptions {
    * Where that is not possible each has its own. Default: each has its own.
    */
   readonly share?: 'tabs'
+  /**
+   * Address of `tabs-worker.js`, of the page's origin: for bundlers that do not emit the worker by themselves. Default: beside the
+   * library.
+   */
+  readonly tabsWorker?: string | URL
   readonly login?: undefined
 }
 
@@ -60,6 +65,7 @@ export interface LoginOptions {
   readonly token?: undefined
   readonly tokenInBand?: undefined
   readonly share?: undefined
+  readonly tabsWorker?: undefined
 }
 
 /** Options that every client takes. */
@@ -92,6 +98,7 @@ export interface Settings {
   readonly codec: CodecName | AnyCodec
   readonly signal: AbortSignal | undefined
   readonly shareTabs: boolean
+  readonly tabsWorker: string | URL | undefined
   readonly heartbeatMs: number
   readonly reconnect: Required<ReconnectOptions>
   readonly handshakeTimeoutMs: number
@@ -113,6 +120,7 @@ export function settingsOf(options: ConnectOptions): Settings {
     codec: options.codec ?? 'bytes',
     signal: options.signal,
     shareTabs: options.share === 'tabs',
+    tabsWorker: options.tabsWorker,
     heartbeatMs: duration('heartbeatMs', options.heartbeatMs, 25_000),
     reconnect: { baseMs: 500, maxMs: 20_000, resetAfterMs: 10_000, ...options.reconnect },
     handshakeTimeoutMs: duration('handshakeTimeoutMs', options.handshakeTimeoutMs, 10_000),

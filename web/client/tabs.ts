@@ -10,18 +10,24 @@ const HELLO_TIMEOUT_MS = 2000
  *
  * Tabs share if the address and the subject (`sub`) of their tokens are the same; without a token, if the address is.
  *
+ * @param script The worker's script; undefined: `tabs-worker.js` beside this file.
  * @returns Undefined where the browser has no shared workers or no Web Locks, or does not let the worker start.
  */
 export async function shareTabs(
   url: string,
   token: string | undefined,
+  script: string | URL | undefined,
 ): Promise<OpenSocket | undefined> {
   if (typeof SharedWorker !== 'function' || !globalThis.navigator?.locks) return undefined
-  // Bundlers know `new SharedWorker(new URL(...))`, and make the worker a file of its own.
-  const worker = new SharedWorker(new URL(/* @vite-ignore */ './tabs-worker.js', import.meta.url), {
-    type: 'module',
-    name: JSON.stringify(['respcast', url, subjectOf(token)]),
-  })
+  const name = JSON.stringify(['respcast', url, subjectOf(token)])
+  // Bundlers recognise this very expression, and make the worker a file of its own. The comment is for the build of this library
+  // alone, which leaves it out.
+  const worker = script
+    ? new SharedWorker(script, { type: 'module', name })
+    : new SharedWorker(new URL(/* @vite-ignore */ './tabs-worker.js', import.meta.url), {
+        type: 'module',
+        name,
+      })
   const { port } = worker
   const runs = await new Promise<boolean>((resolve) => {
     const deadline = AbortSignal.timeout(HELLO_TIMEOUT_MS)

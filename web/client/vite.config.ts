@@ -44,21 +44,46 @@ const output = {
   outDir: '../../dist/client',
 } as const
 
-/** Builds the parts that `share: 'tabs'` loads on demand. The worker is whole: it shares no file with the page. */
+const VITE_IGNORE = '/* @vite-ignore */'
+
+/**
+ * Takes the comment out that keeps Vite from making the worker here and now: the bundler of the application must find the bare
+ * expression. Blanks take its place, so that the source map stays right.
+ */
+function bareWorkerAddress(): Plugin {
+  return {
+    name: 'bare-worker-address',
+    renderChunk: (code) => ({
+      code: code.replaceAll(VITE_IGNORE, ' '.repeat(VITE_IGNORE.length)),
+      map: null,
+    }),
+  }
+}
+
+/**
+ * Builds the parts that `share: 'tabs'` loads on demand. The worker is whole: it shares no file with the page.
+ *
+ * `tabs.js` is not minified: bundlers look for `new SharedWorker(new URL("...", import.meta.url), { type: "module" })` with quotes,
+ * and a minifier makes other strings of them.
+ */
 function alsoBuildTabs(): Plugin {
   return {
     name: 'also-build-tabs',
     async closeBundle() {
-      for (const name of ['tabs', 'tabs-worker']) {
+      for (const [name, minify] of [
+        ['tabs', false],
+        ['tabs-worker', true],
+      ] as const) {
         await build({
           ...shared,
           configFile: false,
-          plugins: [reportSizes(), separateTabs()],
+          plugins: [bareWorkerAddress(), reportSizes()],
           build: {
             ...output,
+            minify,
             emptyOutDir: false,
             lib: { entry: `${name}.ts`, formats: ['es'], fileName: () => `${name}.js` },
-            rolldownOptions: { output: { minify: true } },
+            rolldownOptions: { output: { minify } },
           },
         })
       }

@@ -20,6 +20,8 @@ async function load(): Promise<Library> {
 
 afterEach(() => {
   vi.unstubAllGlobals()
+  // Files share their modules: none may stay that was loaded without these globals.
+  vi.resetModules()
 })
 
 describe('Mistakes on this side', () => {
