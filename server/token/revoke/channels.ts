@@ -1,5 +1,6 @@
 import type { StepMeter } from '../../../shared/glob-automaton.ts'
 import { compileGlob, type Glob } from '../../../shared/glob.ts'
+import type { Selectors } from '../../acl/user.ts'
 import { PatternIndex, type PatternEntry } from '../../pubsub/pattern-index.ts'
 import type { Overlay } from '../../pubsub/subscriber.ts'
 import { isDenied, type CompiledGrant } from '../grant/grants.ts'
@@ -91,6 +92,26 @@ export class TokenOverlay implements Overlay {
 
   #isDenied(channel: string): boolean {
     return this.#grant.deny.length > 0 && isDenied(this.#grant, channel)
+  }
+}
+
+/**
+ * Returns a function that reports whether selectors allow a channel that the target of a revocation matches. Sessions share
+ * selectors, so that each list is looked at once.
+ */
+export function reachOf(target: string): (selectors: Selectors) => boolean {
+  const glob = compileGlob(target)
+  const meter = { steps: 0 }
+  const known = new Map<Selectors, boolean>()
+  return (selectors) => {
+    let reaches = known.get(selectors)
+    if (reaches === undefined) {
+      reaches = selectors.some(
+        (one) => one.allChannels || one.channels.some((rule) => rule.glob.mayOverlap(glob, meter)),
+      )
+      known.set(selectors, reaches)
+    }
+    return reaches
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts'
-import { CLOSES, closeWith } from '../../client/close.ts'
+import { CLOSES, closeWith, type CodedCause } from '../../client/close.ts'
 import {
   lostSubscriptions,
   ruleOfSession,
@@ -10,14 +10,16 @@ import type { Space } from '../../pubsub/subscriber.ts'
 import type { MessageKind } from '../../resp/push.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import { tell, tokenPushes, unsubscribePush, type LostSubscription } from '../session/pushes.ts'
+import { ReturnSlots } from '../session/return-slots.ts'
 import type { SessionHost } from '../session/sessions.ts'
 import { fromByteString } from '../text.ts'
 import type { AuditEntry } from './audit.ts'
+import { reachOf } from './channels.ts'
 import { optionsOf, readOrder, type ReadOrder } from './order.ts'
 import { isFrom, isNamed, isOfKey, messageOf, namesKey } from './revocation.ts'
 import type { Revocation, RevocationOrder } from './revocation.ts'
 import type { RevocationTable } from './table.ts'
-import { findTargets, type LiveSessions } from './targets.ts'
+import { findTargets, sessionsOfScope, type LiveSessions } from './targets.ts'
 
 /** The administrator who gives an order. */
 export interface RevocationActor {
@@ -54,11 +56,13 @@ export class Enforcement {
   readonly #parts: SessionHost
   readonly #table: RevocationTable
   readonly #sessions: LiveSessions
+  readonly #returns: ReturnSlots
 
   constructor(parts: SessionHost, table: RevocationTable, sessions: LiveSessions) {
     this.#parts = parts
     this.#table = table
     this.#sessions = sessions
+    this.#returns = new ReturnSlots(parts.clock)
     table.onExpired = (record) => this.#relax(record)
   }
 
@@ -149,7 +153,23 @@ export class Enforcement {
   cut(client: Client, record: Revocation): void {
     const text = messageOf(record)
     const retryMs = this.#table.retryAfterMs(record)
-    client.close(closeWith(CLOSES.sessionRevoked, { text, retryMs }), tokenPushes.revoked('', text))
+    this.end(
+      client,
+      closeWith(CLOSES.sessionRevoked, { text }),
+      tokenPushes.revoked('', text),
+      retryMs,
+    )
+  }
+
+  /**
+   * Closes a session. Where many are closed at once, each is told a time of its own at which to return.
+   *
+   * @param retryMs It need not return before so many milliseconds.
+   */
+  end(client: Client, cause: CodedCause, push?: Buffer, retryMs?: number): void {
+    const slotMs = client.isWebSocket ? this.#returns.next() : undefined
+    const hintMs = slotMs === undefined ? retryMs : slotMs + (retryMs ?? 0)
+    client.close(closeWith(cause, { retryMs: hintMs }), push)
   }
 
   /**
@@ -165,7 +185,7 @@ export class Enforcement {
     const [only] = lost
     const push = tokenPushes.revoked(lost.length === 1 && only ? only.name : '', message)
     if (!client.isWebSocket || config.choice('ws-revocation') === 'close') {
-      client.close(closeWith(CLOSES.permissionsChanged, { text: message }), push)
+      this.end(client, closeWith(CLOSES.permissionsChanged, { text: message }), push)
       return true
     }
     const names = new Set(lost.map(({ space, name }) => `${space}\n${name}`))
@@ -208,20 +228,28 @@ export class Enforcement {
 
   /** Cuts or restricts the sessions that a record hits. The first slice is done within the call. */
   async #enforce(record: Revocation, targets: readonly Client[]): Promise<void> {
+    await this.#inSlices(targets, (client, grant) => {
+      if (record.kind === 'channel') this.#restrict(client, record)
+      else if (isNamed(record, grant)) this.cut(client, record)
+    })
+  }
+
+  /** Calls `act` for each client that has a session still; one may have logged in as another subject meanwhile. */
+  async #inSlices(
+    clients: readonly Client[],
+    act: (client: Client, grant: CompiledGrant) => void,
+  ): Promise<void> {
     const { clock } = this.#parts
     let startMs = clock.monotonicMs()
-    for (const [i, client] of targets.entries()) {
+    for (const [i, client] of clients.entries()) {
       if (i % SESSIONS_PER_LOOK === SESSIONS_PER_LOOK - 1) {
         if (clock.monotonicMs() - startMs > SLICE_MS) {
           await new Promise<void>((resolve) => void clock.after(0, resolve))
           startMs = clock.monotonicMs()
         }
       }
-      // A client that left meanwhile, or logged in as another subject, is no target any more.
       const grant = this.#sessions.grantOf(client)
-      if (!grant) continue
-      if (record.kind === 'channel') this.#restrict(client, record)
-      else if (isNamed(record, grant)) this.cut(client, record)
+      if (grant) act(client, grant)
     }
   }
 
@@ -239,10 +267,14 @@ export class Enforcement {
     if (!this.dropLost(client, text)) tell(client, tokenPushes.revoked(record.target, text))
   }
 
-  /** Lets patterns of sessions receive a channel again after its revocation has ended. */
+  /** Lets patterns of sessions receive a channel again after its revocation has ended, and tells those that it concerned. */
   #relax(record: Revocation): void {
     if (record.kind !== 'channel') return
     for (const client of this.targets(record)) this.#parts.registry.regroup(client, () => {})
+    const reaches = reachOf(record.target)
+    void this.#inSlices(sessionsOfScope(record, this.#sessions), (client, { user }) => {
+      if (reaches(user.selectors)) tell(client, tokenPushes.granted())
+    })
   }
 
   async #note(

@@ -100,6 +100,16 @@ export function findTargets(
   return [...found]
 }
 
+/** The live sessions to which the revocation of a channel applies, whatever they are subscribed to. */
+export function sessionsOfScope(order: RevocationOrder, sessions: LiveSessions): Client[] {
+  const { scope } = order
+  const clients = scope ? sessions.index.find(scope.kind, scope.name) : sessions.clients()
+  return [...clients].filter((client) => {
+    const grant = sessions.grantOf(client)
+    return grant && isInScope(order, grant)
+  })
+}
+
 /** The clients among `clients` that hold a subscription through which a channel that `target` matches may be received. */
 function* reachedAmong(clients: Iterable<Client>, target: string): IterableIterator<Client> {
   const glob = compileGlob(target)

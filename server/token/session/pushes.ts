@@ -21,7 +21,8 @@ const TOKEN = 'token'
 /**
  * RESP3 pushes that tell a session about its token. Times are whole milliseconds.
  *
- * `accepted <user> <ms left>`, `expiring <ms left>`, `expired <grace ms>`, `revoked <channel or empty> <message>`.
+ * `accepted <user> <ms left>`, `expiring <ms left>`, `expired <grace ms>`, `revoked <channel or empty> <message>`,
+ * `granted`.
  */
 export const tokenPushes = {
   /** @param user Byte string. */
@@ -32,6 +33,8 @@ export const tokenPushes = {
   /** @param channel The channel or pattern that was lost (byte string), empty where it is more than one. */
   revoked: (channel: string, message: string): Buffer =>
     encodePush(3, [TOKEN, 'revoked', channel, toByteString(message)]),
+  /** The session may do more than before: what was denied may be tried again. */
+  granted: (): Buffer => encodePush(3, [TOKEN, 'granted']),
 }
 
 /** Sends a token push: they exist in RESP3 only. */

@@ -1,4 +1,5 @@
 import type { CommandCatalog } from '../../acl/catalog.ts'
+import { mayGain } from '../../acl/impact.ts'
 import type { UserChange } from '../../acl/users.ts'
 import type { User } from '../../acl/user.ts'
 import type { Client } from '../../client/client.ts'
@@ -103,7 +104,7 @@ export class TokenSessions {
     // Roles may have changed since it was compiled.
     const grant = authenticator.recompile(verified)
     if (!authenticator.trusts(grant)) {
-      cut(client, CLOSES.issuerChanged)
+      this.#cut(client, CLOSES.issuerChanged)
       return []
     }
     this.#forget(client)
@@ -161,14 +162,14 @@ export class TokenSessions {
     for (const [client, { grant }] of [...this.#sessions]) {
       if (!concerns(grant)) continue
       if (authenticator.trusts(grant)) this.#reevaluate(client, true)
-      else cut(client, CLOSES.issuerChanged)
+      else this.#cut(client, CLOSES.issuerChanged)
     }
   }
 
   /** Cuts the sessions of keys that are no longer trusted. */
   keysRemoved(keyIds: readonly string[]): void {
     for (const [client, { grant }] of [...this.#sessions]) {
-      if (keyIds.includes(grant.keyId)) cut(client, CLOSES.keyRemoved)
+      if (keyIds.includes(grant.keyId)) this.#cut(client, CLOSES.keyRemoved)
     }
   }
 
@@ -199,11 +200,14 @@ export class TokenSessions {
     this.#judge(client, grant)
   }
 
-  /** Judges a session by its grant under the current ceilings, and ends its lost subscriptions. */
+  /** Judges a session by its grant under the current ceilings: ends its lost subscriptions, and tells it what it gains. */
   #judge(client: Client, grant: CompiledGrant): void {
     const { authenticator, clients } = this.#parts
-    clients.setIdentity(client, authenticator.grants.identityOf(grant))
+    const before = client.identity
+    const after = authenticator.grants.identityOf(grant)
+    clients.setIdentity(client, after)
     this.revocation.dropLost(client, CLOSES.permissionsChanged.text)
+    if (!client.closed && mayGain(before, after)) tell(client, tokenPushes.granted())
   }
 
   #ceilingChanged(name: string, before: User | undefined, after: User | undefined): void {
@@ -212,7 +216,7 @@ export class TokenSessions {
       if (!session) continue
       if (before && !after) {
         // As Redis closes the clients of a deleted user, regardless of their subscriptions.
-        client.close(CLOSES.userDeleted)
+        this.revocation.end(client, CLOSES.userDeleted)
         continue
       }
       this.#judge(client, session.grant)
@@ -226,9 +230,9 @@ export class TokenSessions {
     const sessions = [...this.#sessions].filter(([, { grant }]) => grant.issuerCeiling === name)
     return [...own, ...sessions.map(([client]) => client)]
   }
-}
 
-/** Ends a session whose token could not log in again. */
-function cut(client: Client, cause: CodedCause): void {
-  client.close(cause, tokenPushes.revoked('', cause.text))
+  /** Ends a session whose token could not log in again. */
+  #cut(client: Client, cause: CodedCause): void {
+    this.revocation.end(client, cause, tokenPushes.revoked('', cause.text))
+  }
 }

@@ -30,7 +30,11 @@ export const KIND_TEXTS: Readonly<Record<RevocationKind, readonly [field: string
       'Thumbprint',
       'The same by the thumbprint of a key: for secrets, and keys without an id.',
     ],
-    CHANNEL: ['Channel pattern', 'Takes channels away from token sessions, which stay logged in.'],
+    CHANNEL: [
+      'Channel pattern',
+      'Takes channels away from token sessions. A browser that is subscribed to one is closed and returns with the rest; ' +
+        'with ws-revocation unsubscribe it stays connected and loses only that subscription.',
+    ],
     ISSUER: ['Issuer alias', 'All tokens of one issuer that were issued until now.'],
     ALL: ['', 'All tokens of all issuers that were issued until now.'],
   }

@@ -10,6 +10,8 @@ const unsubscribed = (word: string, name: string, left: number): string =>
 const ALL = { channels: ['*', 'room:*', 'r*'] }
 const KEEPS = { 'ws-revocation': 'unsubscribe' }
 
+const GRANTED = '>2\r\n$5\r\ntoken\r\n$7\r\ngranted\r\n'
+
 describe('TOKEN REVOKE CHANNEL', () => {
   test('denies SUBSCRIBE, SSUBSCRIBE, PUBLISH and SPUBLISH on the channels that match', async () => {
     const { session, token } = revocable()
@@ -108,7 +110,7 @@ describe('TOKEN REVOKE CHANNEL', () => {
     expect(publish('room:7', 'a')).toBe(':0\r\n')
     server.clock.advance(2_000)
     expect(publish('room:7', 'b')).toBe(':1\r\n')
-    expect(client.read()).toBe(pmessage('*', 'room:7', 'b'))
+    expect(client.read()).toBe(GRANTED + pmessage('*', 'room:7', 'b'))
     expect(client.send('SUBSCRIBE', 'room:7')).toBe(unsubscribed('subscribe', 'room:7', 2))
   })
 
@@ -120,7 +122,7 @@ describe('TOKEN REVOKE CHANNEL', () => {
     client.read()
     await token('UNREVOKE 1')
     expect(publish('room:7', 'b')).toBe(':1\r\n')
-    expect(client.read()).toBe(pmessage('*', 'room:7', 'b'))
+    expect(client.read()).toBe(GRANTED + pmessage('*', 'room:7', 'b'))
   })
 
   test('ONLY SUBSCRIBE leaves publishing', async () => {
@@ -176,6 +178,54 @@ describe('TOKEN REVOKE CHANNEL', () => {
     await token('REVOKE CHANNEL room:7 TTL 60')
     expect(client.send('EXEC')).toMatch(/^\*1\r\n-NOPERM /)
     expect(client.client.subscriptions.any).toBe(false)
+  })
+})
+
+describe('The end of a revocation of a channel', () => {
+  /** Sessions that the revocation concerns over WebSocket and TCP, one of RESP2, and one that may not use the channel. */
+  async function sessions() {
+    const { session, token, server } = revocable()
+    const room = { channels: ['room:*'] }
+    const all = [
+      await session(room),
+      await session(room, {}, { transport: 'tcp', protocol: 3 }),
+      await session(room, {}, { transport: 'tcp', protocol: 2 }),
+      await session({ channels: ['other'] }),
+    ]
+    return { server, token, read: () => all.map((one) => one.read()), all }
+  }
+
+  test('by UNREVOKE is told to those who may use it again', async () => {
+    const { token, read } = await sessions()
+    await token('REVOKE CHANNEL room:7 PERSIST')
+    expect(read()).toEqual(['', '', '', ''])
+    expect(await token('UNREVOKE 1')).toBe('+OK\r\n')
+    expect(read()).toEqual([GRANTED, GRANTED, '', ''])
+  })
+
+  test('by its TTL is told to them, once they may', async () => {
+    const { server, token, read, all } = await sessions()
+    await token('REVOKE CHANNEL room:7 TTL 60')
+    server.clock.advance(61_000)
+    expect(read()).toEqual([GRANTED, GRANTED, '', ''])
+    expect(all[0]?.send('SUBSCRIBE', 'room:7')).toMatch(/^>3\r\n\$9\r\nsubscribe/)
+  })
+
+  test('is told of publishing as well, and within its scope only', async () => {
+    const { session, token } = revocable()
+    const inside = await session({ channels: ['room:*'], group: 'acme' })
+    const outside = await session({ channels: ['room:*'] })
+    await token('REVOKE CHANNEL room:* FOR GROUP acme ONLY PUBLISH PERSIST')
+    await token('UNREVOKE 1')
+    expect([inside.read(), outside.read()]).toEqual([GRANTED, ''])
+  })
+
+  test('of identities is told to nobody', async () => {
+    const { session, token } = revocable()
+    const client = await session({ channels: ['room:*'] })
+    await token('REVOKE SUB other')
+    await token('UNREVOKE 1')
+    expect(client.read()).toBe('')
   })
 })
 

@@ -23,6 +23,10 @@ describe('A push about a token', () => {
     expect(text(tokenPushes.expired(-1))).toBe('>3\r\n$5\r\ntoken\r\n$7\r\nexpired\r\n:0\r\n')
   })
 
+  test('tells that more is allowed than before', () => {
+    expect(text(tokenPushes.granted())).toBe('>2\r\n$5\r\ntoken\r\n$7\r\ngranted\r\n')
+  })
+
   test('tells what was revoked, its message in UTF-8', () => {
     expect(text(tokenPushes.revoked('a\xff', 'Gr\u00fc\u00dfe'))).toBe(
       '>4\r\n$5\r\ntoken\r\n$7\r\nrevoked\r\n$2\r\na\xff\r\n$7\r\nGr\xc3\xbc\xc3\x9fe\r\n',

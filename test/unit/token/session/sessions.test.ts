@@ -158,7 +158,58 @@ describe('An edit of a role', () => {
     expect(client.send('SUBSCRIBE', 'user:42')).toBe(push('subscribe', 'user:42', 1))
     expect(client.send('SUBSCRIBE', 'late')).toMatch(/^-NOPERM/)
     server.setUser('role:member', '&late')
+    expect(client.read()).toBe(push('token', 'granted'))
     expect(client.send('SUBSCRIBE', 'late')).toBe(push('subscribe', 'late', 2))
+  })
+
+  test.each([
+    ['gives a channel', '&late', true],
+    ['gives a command', '+publish', true],
+    ['gives all channels', 'allchannels', true],
+    ['gives a selector', '(+publish &chat)', true],
+    ['gives what it has in another selector', '(+subscribe &news)', false],
+    ['takes a command', '-ssubscribe', false],
+    ['takes a channel', 'resetchannels &user:{sub} &a*', false],
+    ['takes a channel and gives another', 'resetchannels &late', true],
+    ['gives a command that tokens cannot have', '+config', false],
+  ])('that %s tells a session so: %s, %s', async (_what, rules, isTold) => {
+    const { client, server } = await member()
+    const tcp = await login(server, { roles: ['member'] }, { transport: 'tcp' })
+    const other = await login(server, { roles: ['other'] })
+    server.setUser('role:member', rules)
+    const told = isTold ? push('token', 'granted') : ''
+    expect([client.read(), tcp.read(), other.read()]).toEqual([told, told, ''])
+  })
+
+  test('that takes a subscription and gives another channel tells both, the loss first', async () => {
+    const { client, server } = await member({ directives: { 'ws-revocation': 'unsubscribe' } })
+    client.send('SUBSCRIBE', 'news')
+    server.setUser('role:member', 'resetchannels &late')
+    expect(client.read()).toBe(
+      push('unsubscribe', 'news', 0) +
+        push('token', 'revoked', 'news', CHANGED) +
+        push('token', 'granted'),
+    )
+  })
+
+  test('that closes very many sessions spreads their returns; one alone returns at once', async () => {
+    const { client: first, server } = await member({
+      directives: { 'ws-max-connections-per-user': '0' },
+    })
+    const sessions = [first]
+    for (let i = 1; i < 150; i++) sessions.push(await login(server, { roles: ['member'] }))
+    for (const one of sessions) one.send('SUBSCRIBE', 'news')
+    server.setUser('role:member', 'resetchannels &a*')
+    server.turn.end()
+    const hints = sessions.map((one) => one.sink.ends.at(-1)?.reason.split('|')[1])
+    expect(hints.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => ''))
+    expect(hints.slice(100)).toEqual(Array.from({ length: 50 }, (_, i) => String(200 + 2 * i)))
+    server.clock.advance(300)
+    const late = await login(server, { roles: ['member'] })
+    late.send('SUBSCRIBE', 'a1')
+    server.setUser('role:member', 'resetchannels')
+    server.turn.end()
+    expect(late.sink.ends).toEqual([{ code: 4403, reason: `permissions-changed||${CHANGED}` }])
   })
 
   test('closes a WebSocket that loses a subscription, after the push that says so', async () => {
@@ -256,6 +307,19 @@ describe('An edit of a role', () => {
 })
 
 describe('A ceiling', () => {
+  test('that is widened, or turned on, tells its sessions that they may do more', async () => {
+    const server = new TestCore()
+    server.setUser('jwt:42', 'on resetchannels &room:1 +@all')
+    const client = await login(server, { channels: ['room:*'] })
+    server.setUser('jwt:42', '&room:2')
+    expect(client.read()).toBe(push('token', 'granted'))
+    server.setUser('jwt:42', 'resetchannels &room:2')
+    server.setUser('jwt:42', 'off')
+    expect(client.read()).toBe('')
+    server.setUser('jwt:42', 'on')
+    expect(client.read()).toBe(push('token', 'granted'))
+  })
+
   test('bounds live sessions of its subject at once, however many there are', async () => {
     const { client, server } = await session({ channels: ['room:*'] })
     const second = await login(server, { channels: ['room:*'] })
