@@ -23,6 +23,8 @@ export class Counters {
   messagesTooLargeForWebSocket = 0
   /** Commands that threw, which none may. */
   internalErrors = 0
+  /** Times that a connection had spent its budget of a turn, and let the others go first. */
+  turnsYielded = 0
   /** Patterns dropped for `ws-pattern-steps`. */
   patternsDropped = 0
   tokensAccepted = 0

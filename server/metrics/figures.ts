@@ -215,6 +215,11 @@ const CLIENT_FIGURES: readonly Figure[] = [
       ({ counters }) => ofHttp(counters, 'evicted'),
     ),
   ),
+  counted(
+    'respcast_turns_yielded_total',
+    'Times that a connection let others go first: ws-turn-budget, tcp-turn-budget.',
+    'turnsYielded',
+  ),
   ofClients(
     'respcast_blocked_clients',
     'Connected clients whose socket takes no more for now.',

@@ -270,6 +270,7 @@ export class Connection {
   #list(): void {
     if (this.#isListed) return
     this.#isListed = true
+    this.#host.counters.turnsYielded++
     this.#host.turns.add(this)
   }
 
