@@ -5,12 +5,8 @@ import type { Environment } from './environment.ts'
  *
  * The environment of the worker must not lead here: a worker that refers to the file that starts it has bundlers go in circles.
  */
-export const loadTabs: NonNullable<Environment['shareTabs']> = async (url, token, script) => {
-  try {
-    const { shareTabs } = await import('./tabs.ts')
-    return await shareTabs(url, token, script)
-  } catch {
+export const loadTabs: NonNullable<Environment['shareTabs']> = (...args) =>
+  import('./tabs.ts')
+    .then(({ shareTabs }) => shareTabs(...args))
     // A file is missing, or the browser does not let it run: a connection of its own works as well.
-    return undefined
-  }
-}
+    .catch(() => undefined)

@@ -104,6 +104,6 @@ export default defineConfig({
       formats: ['es', 'iife'],
       fileName: (format) => (format === 'es' ? 'client.js' : 'client.global.js'),
     },
-    rolldownOptions: { output: { minify: true } },
+    rolldownOptions: { output: { minify: true, comments: false } },
   },
 })
