@@ -263,6 +263,7 @@ export class Connection {
   /** Lets the other connections go first. */
   #yield(): void {
     this.#hasYielded = true
+    this.#host.counters.turnsYielded++
     this.#hold()
     this.#list()
   }
@@ -270,7 +271,6 @@ export class Connection {
   #list(): void {
     if (this.#isListed) return
     this.#isListed = true
-    this.#host.counters.turnsYielded++
     this.#host.turns.add(this)
   }
 
