@@ -1,3 +1,4 @@
+import { quoteText } from '../../shared/words.ts'
 import type { KeyRule, Selector, User } from './user.ts'
 
 /**
@@ -11,7 +12,7 @@ export function describeUser(user: User): string {
   for (const hash of user.passwords) parts.push(`#${hash}`)
   const [root, ...others] = user.selectors
   parts.push(describeSelector(root))
-  for (const other of others) parts.push(`(${describeSelector(other)})`)
+  for (const other of others) parts.push(`(${describeInParentheses(other)})`)
   return parts.join(' ')
 }
 
@@ -20,6 +21,12 @@ export function describeFlags(user: User): string[] {
   const flags = [user.enabled ? 'on' : 'off']
   if (user.noPassword) flags.push('nopass')
   return flags
+}
+
+/** Rules between parentheses are read with quotes, and a word that ends with `)` would end them: such rules are quoted. */
+function describeInParentheses(selector: Selector): string {
+  const rules = describeSelector(selector).split(' ')
+  return rules.map((rule) => (/["']|\)$/.test(rule) ? quoteText(rule) : rule)).join(' ')
 }
 
 /** A selector's keys, channels and commands in ACL text, with `resetchannels` before a list of channels. */

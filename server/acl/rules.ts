@@ -1,4 +1,5 @@
 import { compileGlob } from '../../shared/glob.ts'
+import { splitWords } from '../../shared/words.ts'
 import type { CatalogEntry, CommandCatalog } from './catalog.ts'
 import { isCategory } from './categories.ts'
 import { hashPassword, isPasswordHash } from './password.ts'
@@ -264,16 +265,15 @@ export class UserDraft {
   }
 
   /**
-   * Adds a selector from the space-separated rules between its parentheses.
-   *
-   * Quotes are bytes like others. A rule that ends with `)` is refused: printed in a selector and read again, it
-   * would close it.
+   * Adds a selector from the rules between its parentheses, which are split like the words of an inline command: quotes and
+   * escapes count. Redis makes an empty selector of quotes that do not end; here they are an error.
    */
   #addSelector(inner: string): string | undefined {
     const selector = new SelectorDraft(this.#catalog, this.#options, this.#isRole)
-    for (const rule of inner.split(/[\t-\r ]+/)) {
-      if (rule === '') continue
-      const error = rule.endsWith(')') ? RULE_ERRORS.syntax : selector.apply(rule)
+    const rules = inner.includes('\0') ? undefined : splitWords(inner)
+    if (rules === undefined) return RULE_ERRORS.syntax
+    for (const rule of rules) {
+      const error = rule === '' ? RULE_ERRORS.syntax : selector.apply(rule)
       if (error !== undefined) return error
     }
     this.#others.push(selector)

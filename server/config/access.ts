@@ -61,7 +61,7 @@ export interface SetClient {
 
 /** One directive that is to change. */
 export interface Change {
-  /** The name as it was typed, for errors. */
+  /** The name as it was typed, alias or not, in lower case: errors about values name it so. */
   readonly typed: string
   readonly setting: Setting
 }
@@ -94,9 +94,9 @@ export function readPairs(
   const changes: Change[] = []
   for (const [typed, directive, value] of known) {
     const parsed = readValue(directive, value, settingOf(settings, directive))
-    if ('reason' in parsed) return setError(typed, parsed.reason)
+    if ('reason' in parsed) return setError(typed.toLowerCase(), parsed.reason)
     const source = { kind: 'config-set', where: 'CONFIG SET' } as const
-    changes.push({ typed, setting: { directive, ...parsed, source } })
+    changes.push({ typed: typed.toLowerCase(), setting: { directive, ...parsed, source } })
   }
   return changes
 }

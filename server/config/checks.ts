@@ -33,18 +33,30 @@ export const checkOomScores: Check = (words) => {
 
 /** `latency-tracking-info-percentiles`: numbers between 0 and 100. */
 export const checkPercentiles: Check = (words) => {
-  if (!words.every((word) => /^-?\d+(\.\d+)?$/.test(word))) {
-    return 'Invalid latency-tracking-info-percentiles parameters'
+  for (const word of words) {
+    const number = readDouble(word)
+    if (number === undefined) return 'Invalid latency-tracking-info-percentiles parameters'
+    if (number < 0 || number > 100) {
+      return 'latency-tracking-info-percentiles parameters should sit between [0.0,100.0]'
+    }
   }
-  const valid = words.every((word) => Number(word) >= 0 && Number(word) <= 100)
-  return valid
-    ? undefined
-    : 'latency-tracking-info-percentiles parameters should sit between [0.0,100.0]'
+  return undefined
 }
 
-/** Writes percentiles without needless zeros: `1.50` is `1.5`. */
-export function trimDecimals(text: string): string {
-  return text.replace(/\d+\.\d+/g, (number) => String(Number(number)))
+/** Writes a percentile with six decimals at most and without needless zeros: `1.50` is `1.5`, `1e1` is `10`. */
+export function percentileText(word: string): string {
+  const number = readDouble(word)
+  if (number === undefined) return word
+  return `${Object.is(number, -0) ? '-' : ''}${number.toFixed(6).replace(/\.?0+$/, '')}`
+}
+
+/** Reads a number in the forms of `strtod` in C: decimal, with an exponent, hexadecimal, infinite. */
+function readDouble(word: string): number | undefined {
+  const [, sign, text = ''] = /^([+-]?)(.*)$/.exec(word) ?? []
+  const isNumber = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) || /^0x[\da-f]{1,256}$/i.test(text)
+  if (!isNumber && !/^inf(inity)?$/i.test(text)) return undefined
+  const size = isNumber ? Number(text) : Infinity
+  return sign === '-' ? -size : size
 }
 
 /** `shutdown-on-sigint` and `-sigterm`: save and nosave exclude each other. */
@@ -67,22 +79,29 @@ export const checkTlsVersions: Check = (words) => {
     : 'argument(s) must be TLSv1.2 or TLSv1.3; older versions may stand beside them and are not served'
 }
 
-const TITLE_VARIABLES = [
-  'title',
-  'listen-addr',
-  'server-mode',
-  'port',
-  'tls-port',
-  'unixsocket',
-  'config-file',
-]
+/** Variables of `proc-title-template`, and whether one may be empty. */
+const TITLE_VARIABLES: ReadonlyMap<string, boolean> = new Map([
+  ['title', true],
+  ['listen-addr', false],
+  ['server-mode', true],
+  ['port', false],
+  ['tls-port', false],
+  ['unixsocket', true],
+  ['config-file', false],
+])
 
-/** `proc-title-template`: known variables in braces. */
+/** `proc-title-template`: text that is not empty, with known variables in braces; `{{` is a brace. */
 export const checkTitle: Check = ([template = '']) => {
-  const rest = template.replace(/\{([^{}]*)\}/g, (whole, name: string) =>
-    TITLE_VARIABLES.includes(name) ? '' : whole,
-  )
-  return /[{}]/.test(rest) ? 'template format is invalid or contains unknown variables' : undefined
+  let isWrong = false
+  const title = template.replace(/\{(\{|[^}]*\}?)/g, (_whole, name: string) => {
+    if (name === '{') return name
+    const mayBeEmpty = name.endsWith('}') ? TITLE_VARIABLES.get(name.slice(0, -1)) : undefined
+    if (mayBeEmpty === undefined) isWrong = true
+    return mayBeEmpty ? '' : 'x'
+  })
+  return isWrong || /^ *$/.test(title)
+    ? 'template format is invalid or contains unknown variables'
+    : undefined
 }
 
 const EVENT_CLASSES = ['g', '$', 'l', 's', 'h', 'z', 'x', 'e', 't', 'd']
@@ -101,6 +120,7 @@ export function sortEvents(letters: string): string {
   return classes + ['K', 'E', 'm'].filter((letter) => given.has(letter)).join('')
 }
 
-function isCount(word: string): boolean {
+/** Reports whether a word is a whole number up to 2^31 - 1. */
+export function isCount(word: string): boolean {
   return /^\d{1,10}$/.test(word) && Number(word) <= 2_147_483_647
 }

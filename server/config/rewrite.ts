@@ -13,7 +13,7 @@ import { defaultSetting, settingOf, valueOf } from './settings.ts'
 import type { Setting, SettingMap } from './settings.ts'
 import { BUFFER_CLASSES, parseValue } from './values.ts'
 import type { BufferClass, BufferLimits } from './values.ts'
-import { quoteWord, splitWords } from '../../shared/words.ts'
+import { quoteText, quoteWord, splitWords } from '../../shared/words.ts'
 
 /** CONFIG REWRITE. @returns The error without its code, if any. */
 export function rewriteConfigFile(
@@ -32,6 +32,12 @@ export function rewriteConfigFile(
     log.error({ err: error }, 'CONFIG REWRITE failed')
     return `Rewriting config file: ${(error as NodeJS.ErrnoException).code ?? 'failed'}`
   }
+}
+
+/** Rules as a line of the configuration file, whose words are read with quotes. */
+function quoted(rules: string): string {
+  const words = rules.split(' ')
+  return words.map((word) => (/["']/.test(word) ? quoteText(word) : word)).join(' ')
 }
 
 /** Line above those that CONFIG REWRITE adds. */
@@ -60,7 +66,7 @@ export function rewriteConfig(
   const lines = fileText === '' ? [] : fileText.replace(/\n$/, '').split('\n')
   const statements = lines.map(readLine)
   const written = new Set<string>()
-  const userQueue = [...users]
+  const userQueue = users.map(quoted)
   const kept = lines.flatMap((line, at) => {
     const statement = statements[at]
     const fate = statement

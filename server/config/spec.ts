@@ -61,7 +61,11 @@ export interface Traits {
   readonly closes?: Closing
   /** Returns the reason why the words are refused, in Redis' text where Redis has one. */
   readonly check?: (words: readonly string[]) => string | undefined
-  /** The form in which CONFIG GET shows a string. */
+  /** In one argument, words are separated by single spaces, as in Redis: a doubled one holds an empty word. */
+  readonly singleSpaces?: true
+  /** The nearest values that have an effect: a number beyond them counts as one of them. */
+  readonly clamp?: readonly [number, number]
+  /** The form in which CONFIG GET shows a string, or a word of a list. */
   readonly canonical?: (text: string) => string
 }
 

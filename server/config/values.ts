@@ -1,3 +1,4 @@
+import { isCount } from './checks.ts'
 import type { Bound, DirectiveType, Spec } from './spec.ts'
 import { quoteWord } from '../../shared/words.ts'
 
@@ -75,7 +76,8 @@ export function parseValue(
   words: readonly string[],
   previous?: Value,
 ): Parsed | Refusal {
-  const given = takesWords(spec) && words.length === 1 ? splitSpaces(words[0] as string) : words
+  const given =
+    takesWords(spec) && words.length === 1 ? splitSpaces(spec, words[0] as string) : words
   const parsed = parseByType(spec, given, previous)
   if ('reason' in parsed) return parsed
   const reason =
@@ -99,7 +101,8 @@ function isEmpty(words: readonly string[]): boolean {
   return words.length === 1 && words[0] === ''
 }
 
-function splitSpaces(word: string): string[] {
+function splitSpaces(spec: Spec, word: string): string[] {
+  if (spec.type !== 'list' || spec.singleSpaces) return word.split(' ')
   const words = word.split(/ +/).filter((part) => part !== '')
   return words.length === 0 ? [''] : words
 }
@@ -169,9 +172,9 @@ function parseList(
   words: readonly string[],
   previous: readonly string[] | undefined,
 ): Parsed {
-  const value = isEmpty(words) ? [] : [...(previous ?? []), ...words]
-  const text = value.join(' ')
-  return { value, text: spec.canonical?.(text) ?? text }
+  const { canonical = (word) => word } = spec
+  const value = isEmpty(words) ? [] : [...(previous ?? []), ...words.map(canonical)]
+  return { value, text: value.join(' ') }
 }
 
 function parseFlags(spec: Spec, words: readonly string[]): Parsed | Refusal {
@@ -181,11 +184,12 @@ function parseFlags(spec: Spec, words: readonly string[]): Parsed | Refusal {
 }
 
 function parseBufferLimits(words: readonly string[], previous: BufferLimits): Parsed | Refusal {
-  if (words.length % 4 !== 0)
+  const given = isEmpty(words) ? [] : words
+  if (given.length % 4 !== 0)
     return { reason: 'Wrong number of arguments in buffer limit configuration.' }
   const limits: Record<BufferClass, BufferLimit> = { ...previous }
-  for (let at = 0; at < words.length; at += 4) {
-    const [name, hard, soft, softSeconds] = words.slice(at, at + 4) as [
+  for (let at = 0; at < given.length; at += 4) {
+    const [name, hard, soft, softSeconds] = given.slice(at, at + 4) as [
       string,
       string,
       string,
@@ -196,7 +200,7 @@ function parseBufferLimits(words: readonly string[], previous: BufferLimits): Pa
       return { reason: 'Invalid client class specified in buffer limit configuration.' }
     const hardBytes = parseMemory(hard)
     const softBytes = parseMemory(soft)
-    if (hardBytes === undefined || softBytes === undefined || !/^\d{1,15}$/.test(softSeconds)) {
+    if (hardBytes === undefined || softBytes === undefined || !isCount(softSeconds)) {
       return {
         reason: 'Error in hard, soft or soft_seconds setting in buffer limit configuration.',
       }
@@ -261,8 +265,11 @@ function parseMemoryOrPercent(spec: Spec, word: string): Parsed | Refusal {
 
 function within(spec: Spec, number: bigint, radix: 8 | 10): Parsed | Refusal {
   const [low, high] = spec.range as readonly [Bound, Bound]
-  if (number >= low && number <= high)
-    return { value: Number(number), text: number.toString(radix) }
+  if (number >= low && number <= high) {
+    const [least, most] = spec.clamp ?? [number, number]
+    const counts = number < least ? least : number > most ? most : number
+    return { value: Number(counts), text: counts.toString(radix) }
+  }
   return {
     reason: `argument must be between ${shown(low, radix)} and ${shown(high, radix)} inclusive`,
   }

@@ -8,7 +8,7 @@ export interface RuleWords {
   readonly categories: readonly string[]
 }
 
-/** No quotes: see the rule `selector-quotes`. */
+/** No quotes, which selectors hold around a rule only: see the rule `selector-quotes`. */
 const PATTERN_PIECES = ['a', 'b', ':', '*', '?', '[a-c]', '[^x]', '\\*', 'room', '\xe9', '|', '#']
 const PASSWORDS = ['one', 'two', 'p#ss', '', '\xff\x01']
 const FLAGS = ['on', 'off', 'nopass', 'resetpass', 'sanitize-payload', 'ON', 'NoPass']
@@ -59,7 +59,10 @@ function rule(random: SeededRandom, words: RuleWords): string {
   if (dice < 20) return random.pick([`#${HASH}`, `<${random.pick(PASSWORDS)}`])
   if (dice < 22) return random.pick(['reset', 'clearselectors'])
   if (dice < 34) {
-    const inner = random.several(0, 4, () => selectorRule(random, words))
+    const inner = random.several(0, 4, () => {
+      const plain = selectorRule(random, words)
+      return random.chance(15) ? `'${plain}'` : plain
+    })
     return `(${inner.join(' ')})`
   }
   if (dice < 36) return random.pick(BAD)

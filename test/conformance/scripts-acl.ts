@@ -94,8 +94,14 @@ reset
 export const ACL_SCRIPTS: readonly Transcript[] = [
   parseTranscript('rules that are taken and rules that are refused', setUsers('e', RULE_ERRORS)),
   parseTranscript(
-    'quotes in a selector are no quotes',
+    'quotes in a selector are those of inline commands',
     String.raw`
+A: ACL SETUSER f resetchannels "(&\"q\" &'w'" "&\"\\x65\\n\")" "(&a))" "(& &b)"
+A: ACL SETUSER f "(&\"q\" &'w' &\"\\x65r\")" "(&a))" "(& &b)" "( )" "()"
+A: ACL GETUSER f
+A: ACL SETUSER f "(&\"a b\")"
+A: ACL SETUSER f "(\"\")"
+A: ACL SETUSER f "(&a \"\" &b)"
 A: ACL SETUSER e "(+get 'a)"
 respcast selector-quotes: -ERR Error in ACL SETUSER modifier '(+get 'a)': Syntax error\r\n
 A: ACL SETUSER e "(~a \"b)"

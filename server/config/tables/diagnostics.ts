@@ -1,4 +1,4 @@
-import { checkPercentiles, trimDecimals } from '../checks.ts'
+import { checkPercentiles, percentileText } from '../checks.ts'
 import { LONG_MAX, boolean, integer, list } from '../spec.ts'
 
 /** Records of slow commands. */
@@ -24,6 +24,7 @@ export const DIAGNOSTICS = {
   ),
   'latency-tracking-info-percentiles': list('50 99 99.9', 'Percentiles in INFO latencystats.', {
     check: checkPercentiles,
-    canonical: trimDecimals,
+    canonical: percentileText,
+    singleSpaces: true,
   }),
 }

@@ -97,6 +97,7 @@ export const PERSISTENCE_WITHOUT_EFFECT = withoutEffect({
   save: list('3600 1 300 100 60 10000', 'When to write a snapshot: seconds and changes.', {
     multi: true,
     check: checkSavePoints,
+    singleSpaces: true,
   }),
   dbfilename: string('dump.rdb', 'Name of the snapshot.', { protected: true }),
   rdbcompression: boolean('yes', 'Compress the snapshot.'),

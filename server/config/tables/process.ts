@@ -129,6 +129,7 @@ export const PROCESS_WITHOUT_EFFECT = withoutEffect({
   ),
   'oom-score-adj-values': list('0 200 800', 'Adjustments: server, replica, child.', {
     check: checkOomScores,
+    singleSpaces: true,
   }),
   'shutdown-timeout': seconds(10, 'Wait for replicas at shutdown.'),
   'shutdown-on-sigint': flags('default', SHUTDOWN, 'How SIGINT shuts down.', {
@@ -138,7 +139,10 @@ export const PROCESS_WITHOUT_EFFECT = withoutEffect({
     check: checkShutdown,
   }),
   'jemalloc-bg-thread': boolean('yes', 'Background thread of the allocator.'),
-  hz: integer(10, [0, INT_MAX], 'Rate of background tasks.', { unit: 'per second' }),
+  hz: integer(10, [0, INT_MAX], 'Rate of background tasks.', {
+    unit: 'per second',
+    clamp: [1, 500],
+  }),
   'dynamic-hz': boolean('yes', 'Adapt `hz` to the number of clients.'),
   'busy-reply-threshold': integer(5000, [0, LONG_MAX], 'Run time of a script before BUSY.', {
     aliases: ['lua-time-limit'],

@@ -79,6 +79,19 @@ describe('ACL LIST', () => {
     expect(aclList(table)).toEqual([DEFAULT, 'user u2 off resetchannels -@all'])
   })
 
+  test('quotes a rule of a selector that would be read differently, and reads it back', () => {
+    const table = newTable()
+    setUserReply(table, 'u', `(&"it's" "&a)" &b ~x\\y)`, `&it's`)
+    const line = `user u off resetchannels &it's -@all (~x\\y resetchannels "&it's" "&a)" &b -@all)`
+    expect(aclList(table)[1]).toBe(line)
+    expect(getUser(table, 'u')).toMatchObject({
+      channels: "&it's",
+      selectors: [{ keys: '~x\\y', channels: "&it's &a) &b" }],
+    })
+    expect(setUserReply(table, 'v', ...line.split(' ').slice(2))).toBe('+OK')
+    expect(aclList(table)[2]).toBe(line.replace('user u', 'user v'))
+  })
+
   test('shows rules, hashes and selectors in the order given', () => {
     const table = newTable()
     const rules =

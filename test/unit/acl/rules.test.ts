@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { applyRules, joinSelectors, newUser } from '../../../server/acl/rules.ts'
-import { describeUser } from '../../../server/acl/describe.ts'
+import { describeChannels, describeUser } from '../../../server/acl/describe.ts'
 import { aclList, catalog, newTable, setUserReply, userOf } from './support.ts'
 
 /** Rules given to ACL SETUSER for one and the same user, one call after the other, and the answers of Redis 7.0. */
@@ -169,7 +169,13 @@ describe('ACL SETUSER', () => {
     )
   })
 
-  test('treats quotes in a selector as bytes like others', () => {
+  test('reads the rules of a selector with quotes and escapes', () => {
+    const table = newTable()
+    expect(setUserReply(table, 'u', `(&"q" &'w' &"\\x65\\"" "&r")`, '(&a))')).toBe('+OK')
+    expect(table.get('u')?.selectors.map(describeChannels)).toEqual(['', '&q &w &e" &r', '&a)'])
+  })
+
+  test('refuses quotes in a selector that do not end, and an empty word', () => {
     const table = newTable()
     expect(setUserReply(table, 'u', "(+get 'a)")).toBe(
       "-ERR Error in ACL SETUSER modifier '(+get 'a)': Syntax error",
@@ -177,15 +183,10 @@ describe('ACL SETUSER', () => {
     expect(setUserReply(table, 'u', '(~a "b)')).toBe(
       "-ERR Error in ACL SETUSER modifier '(~a \"b)': Syntax error",
     )
-    expect(setUserReply(table, 'u', `(&it's)`)).toBe('+OK')
-    expect(aclList(table)[1]).toBe(`user u off resetchannels -@all (resetchannels &it's -@all)`)
-  })
-
-  test('refuses in a selector a rule that would close it when read again', () => {
-    expect(setUserReply(newTable(), 'u', '(&a) +get)')).toBe(
-      "-ERR Error in ACL SETUSER modifier '(&a) +get)': Syntax error",
-    )
-    expect(setUserReply(newTable(), 'u', '&a)')).toBe('+OK')
+    for (const rule of [`(&it's)`, '(&"a"b)', '("")', '(&a\0b)']) {
+      expect(setUserReply(table, 'u', rule)).toMatch(/: Syntax error$/)
+    }
+    expect(aclList(table)[1]).toBeUndefined()
   })
 
   test('refuses a first argument with white space in it', () => {

@@ -92,6 +92,14 @@ describe('CONFIG REWRITE', () => {
     expect(rewritten(text)).toBe('# c\n')
   })
 
+  test('writes rules with quotes so that they are read back', () => {
+    const rules = `alice on &it's (resetchannels "&a)" -@all)`
+    const text = rewritten('', [], [rules])
+    expect(text).toMatch(/\nuser alice on "&it's" \(resetchannels "\\"&a\)\\"" -@all\)\n$/)
+    expect(configOfFile(text).lines('user')).toEqual([rules.split(' ')])
+    expect(rewritten(text, [], [rules])).toBe(text)
+  })
+
   test('updates the properties of issuers, and removes those that are gone', () => {
     const text = 'issuer a audience x\nissuer b audience y\nissuer a secret 0123\n'
     expect(rewritten(text, [['issuer', 'a audience z\na roles "r s"']])).toBe(

@@ -4,6 +4,32 @@ import { configOf, configOfFile, failureOf } from './support.ts'
 const failed = (name: string, reason: string): string =>
   `CONFIG SET failed (possibly related to argument '${name}') - ${reason}`
 
+describe('A refused CONFIG SET', () => {
+  test.each([
+    [['MAXMEMORY', 'x'], 'maxmemory', 'argument must be a memory value'],
+    [['LUA-time-limit', 'x'], 'lua-time-limit', "argument couldn't be parsed into an integer"],
+    [['DAEMONIZE', 'yes'], 'DAEMONIZE', "can't set immutable config"],
+    [['Hz', '1', 'hZ', '2'], 'hZ', 'duplicate parameter'],
+  ])('names the directive in lower case once its value is read: %j', (words, name, reason) => {
+    const pairs: [string, string][] = []
+    for (let i = 0; i < words.length; i += 2) pairs.push([words[i] ?? '', words[i + 1] ?? ''])
+    expect(configOf().set(pairs)).toBe(failed(name, reason))
+  })
+})
+
+test('CONFIG SET hz takes 0 to 2^31-1, and keeps it within 1 and 500', () => {
+  const config = configOf()
+  for (const [given, kept] of [
+    ['0', '1'],
+    ['501', '500'],
+    ['2147483647', '500'],
+    ['7', '7'],
+  ] as const) {
+    expect(config.set([['hz', given]])).toBeUndefined()
+    expect(config.get(['hz'])).toEqual([['hz', kept]])
+  }
+})
+
 describe('CONFIG GET', () => {
   test('takes globs in any case, and answers canonical names', () => {
     expect(configOf().get(['TIME*', 't?MEOUT'])).toEqual([['timeout', '0']])

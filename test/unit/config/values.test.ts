@@ -147,7 +147,21 @@ test.each([
   ['save', ['900', '1', '300'], 'refused: Invalid save parameters'],
   ['save', ['0', '1'], 'refused: Invalid save parameters'],
   ['save', ['1', '-1'], 'refused: Invalid save parameters'],
+  ['save', ['900  1'], 'refused: Invalid save parameters'],
+  ['save', [' '], 'refused: Invalid save parameters'],
+  ['oom-score-adj-values', ['0  200 800'], 'refused: wrong number of arguments'],
+  [
+    'shutdown-on-sigterm',
+    ['now  force'],
+    'refused: argument(s) must be one of the following: default, save, nosave, now, force',
+  ],
   ['latency-tracking-info-percentiles', ['1.50', '7'], '1.5 7'],
+  ['latency-tracking-info-percentiles', [''], ''],
+  [
+    'latency-tracking-info-percentiles',
+    ['50.0 1e1 0x10 +5 .5 5. 33.33333333 1e-9 -0 100'],
+    '50 10 16 5 0.5 5 33.333333 0 -0 100',
+  ],
   [
     'latency-tracking-info-percentiles',
     ['50', 'abc'],
@@ -193,6 +207,36 @@ test.each([
   expect(read(name, word)).toBe(text)
 })
 
+describe('latency-tracking-info-percentiles', () => {
+  const name = 'latency-tracking-info-percentiles'
+
+  test.each(['nan', '5  6', '5 ', '1e', '0x', ' 5', 'x 101'])('holds no %j', (words) => {
+    expect(read(name, words)).toBe(`refused: Invalid ${name} parameters`)
+  })
+
+  test.each(['inf', '-1', '101 x', '1e999'])('holds nothing beyond 0 and 100: %j', (words) => {
+    expect(read(name, words)).toBe(`refused: ${name} parameters should sit between [0.0,100.0]`)
+  })
+})
+
+describe('proc-title-template', () => {
+  test.each(['', ' ', '{', '{}', '{title', '{title}', '{unixsocket} {server-mode}'])(
+    'is not %j',
+    (template) => {
+      expect(read('proc-title-template', template)).toBe(
+        'refused: template format is invalid or contains unknown variables',
+      )
+    },
+  )
+
+  test.each(['title}', '{{', '{{x', '{port}', '{listen-addr}', '{unixsocket}x'])(
+    'may be %j',
+    (template) => {
+      expect(read('proc-title-template', template)).toBe(template)
+    },
+  )
+})
+
 describe('output buffer limits', () => {
   const name = 'client-output-buffer-limit'
 
@@ -203,6 +247,13 @@ describe('output buffer limits', () => {
     [['replica', '1', '2', '3'], 'normal 0 0 0 slave 1 2 3 pubsub 0 0 0 websocket 0 0 0'],
     [['slave', '1', '2', '3'], 'normal 0 0 0 slave 1 2 3 pubsub 0 0 0 websocket 0 0 0'],
     [['websocket', '1', '2', '3'], 'normal 0 0 0 slave 0 0 0 pubsub 0 0 0 websocket 1 2 3'],
+    [[''], 'normal 0 0 0 slave 0 0 0 pubsub 0 0 0 websocket 0 0 0'],
+    [['normal  1 2 3'], 'refused: Wrong number of arguments in buffer limit configuration.'],
+    [['normal 1 2 3 '], 'refused: Wrong number of arguments in buffer limit configuration.'],
+    [
+      ['normal', '1', '2', '2147483648'],
+      'refused: Error in hard, soft or soft_seconds setting in buffer limit configuration.',
+    ],
     [['normal', '1', '2'], 'refused: Wrong number of arguments in buffer limit configuration.'],
     [
       ['master', '1', '2', '3'],

@@ -131,7 +131,7 @@ describe('LATENCY HISTOGRAM', () => {
 test('INFO latencystats answers the percentiles of latency-tracking-info-percentiles', () => {
   const server = new TestCore()
   const client = server.connect()
-  server.set('latency-tracking-info-percentiles', '50 99.9')
+  server.set('latency-tracking-info-percentiles', '50.0 99.90')
   for (let i = 0; i < 99; i++) client.sendTaking(0.1, 'PING')
   client.sendTaking(3, 'PING')
   expect(client.send('INFO', 'latencystats')).toContain(
