@@ -124,3 +124,11 @@ export function sortEvents(letters: string): string {
 export function isCount(word: string): boolean {
   return /^\d{1,10}$/.test(word) && Number(word) <= 2_147_483_647
 }
+
+/** `admin-hosts`: names or addresses, as they stand in a Host header without its port. */
+export const hostProblem: Check = (words) => {
+  const wrong = words.find((word) => !/^([a-z0-9._-]+|\[[0-9a-f:.]+\])$/i.test(word))
+  return wrong === undefined
+    ? undefined
+    : `argument '${wrong}' is no host; give a name or an address, without scheme, port and path`
+}

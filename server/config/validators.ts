@@ -1,3 +1,4 @@
+import { ANY_ORIGIN, originRules } from './origins.ts'
 import { issuersOf } from './issuers.ts'
 import { isAdminExposed, servesTheWorld, tlsListeners, type AuthDirective } from './listeners.ts'
 import { readMetricsToken } from './metrics-token.ts'
@@ -37,7 +38,8 @@ export function addValidators(config: Config): void {
   config.addValidator(['ws-token-cookie', 'ws-allowed-origins'], (settings) => {
     if (settings.text('ws-token-cookie') === '') return undefined
     const origins = settings.list('ws-allowed-origins')
-    if (origins.length > 0 && !origins.includes('*')) return undefined
+    const rules = originRules(origins)
+    if (rules.length > 0 && rules.every(({ origin }) => origin !== ANY_ORIGIN)) return undefined
     return (
       'a cookie is sent by every page that opens a WebSocket here, so ws-token-cookie needs ws-allowed-origins ' +
       'with the exact origins of your pages, and without *'

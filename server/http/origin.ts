@@ -1,3 +1,5 @@
+import { allowsOrigin, originRules } from '../config/origins.ts'
+
 /** Headers that decide whether a page may open a WebSocket here. */
 interface OriginRequest {
   /** The Origin header; undefined without one, as from clients that are no browser. */
@@ -17,7 +19,7 @@ const LONGEST_ORIGIN = 300
  * requests, so the page's origin has to be trusted (RFC 6455 section 10.2).
  *
  * Without a list only the own origin may: its host and port equal those asked for, with any scheme, since TLS may end at a
- * proxy. With a list, the list must contain the exact origin or `*`.
+ * proxy. With a list, an entry has to allow it.
  *
  * @param allowed `ws-allowed-origins`.
  */
@@ -25,7 +27,7 @@ export function isOriginAllowed(request: OriginRequest, allowed: readonly string
   const { origin, host } = request
   if (origin === undefined) return true
   if (origin.length > LONGEST_ORIGIN) return false
-  if (allowed.length > 0) return allowed.includes('*') || allowed.includes(origin)
+  if (allowed.length > 0) return originRules(allowed).some((rule) => allowsOrigin(rule, origin))
   let url: URL
   try {
     url = new URL(origin)

@@ -10,7 +10,8 @@ import {
   string,
   PORT,
 } from '../spec.ts'
-import { checkNetworks } from '../checks.ts'
+import { checkNetworks, hostProblem } from '../checks.ts'
+import { originProblem } from '../origins.ts'
 
 /** The public HTTP listener (WebSocket and the page) and the administrators' one. */
 export const HTTP = {
@@ -31,6 +32,7 @@ export const HTTP = {
   'admin-hosts': list(
     '',
     "Host values the administrators' listener answers, beside the address that was asked; on loopback also localhost.",
+    { check: hostProblem },
   ),
   'http-max-connections': integer(
     1_024,
@@ -71,7 +73,8 @@ export const WEBSOCKET = {
   }),
   'ws-allowed-origins': list(
     '',
-    'Origins that may connect, exact, or `*`; empty is the same origin only.',
+    'Origins that may connect, such as `https://app.example.com`, `https://*.example.com`, or `*`; empty is the same origin only.',
+    { check: originProblem },
   ),
   'ws-password-auth': boolean('no', 'Let ACL users with a password log in on the public listener.'),
   'ws-token-cookie': string(

@@ -63,6 +63,26 @@ describe('isOriginAllowed with ws-allowed-origins', () => {
     expect(isOriginAllowed({ origin, host: '127.0.0.1:8080' }, list)).toBe(isAllowed)
   })
 
+  test.each([
+    ['https://a.example.com', true],
+    ['https://a-b.example.com', true],
+    ['https://a.b.example.com', false],
+    ['https://example.com', false],
+    ['https://.example.com', false],
+    ['http://a.example.com', false],
+    ['https://a.example.com:8443', false],
+    ['https://a.example.com:8443.evil.test', false],
+    ['https://aexample.com', false],
+    ['https://evil.test/.example.com', false],
+    ['https://user@a.example.com', false],
+    ['https://a.example.com/', false],
+    ['https://A.example.com', false],
+    ['null', false],
+  ])('a first label * answers %s with %s', (origin, isAllowed) => {
+    const rules = ['https://*.example.com']
+    expect(isOriginAllowed({ origin, host: '127.0.0.1:8080' }, rules)).toBe(isAllowed)
+  })
+
   test.each(['https://any.example', 'null'])('* allows %s', (origin) => {
     expect(isOriginAllowed({ origin, host: '127.0.0.1:8080' }, ['*'])).toBe(true)
   })
