@@ -105,6 +105,8 @@ export class RequestParser extends ArgumentPositions {
   /** A chunk whose bytes are the caller's; see {@link lend}. */
   #lent: Buffer | undefined
   #waiting: Buffer[] | undefined
+  /** Text messages among the chunks. */
+  #texts: WeakSet<Buffer> | undefined
   #state = START
   #expected = 0
   #bulkLength = 0
@@ -124,6 +126,11 @@ export class RequestParser extends ArgumentPositions {
     return bytes
   }
 
+  /** All bytes were parsed, and the last ones begin a request. */
+  get isUnfinished(): boolean {
+    return this.#state !== START && !this.#hasRest
+  }
+
   /** Bytes that came before are not parsed yet. */
   get #hasRest(): boolean {
     return (
@@ -141,6 +148,13 @@ export class RequestParser extends ArgumentPositions {
       this.#chunk = chunk
       this.#at = 0
     }
+  }
+
+  /** As {@link feed}, for a text message of a WebSocket: its end also ends an inline command. */
+  feedText(chunk: Buffer): void {
+    this.#texts ??= new WeakSet()
+    this.#texts.add(chunk)
+    this.feed(chunk)
   }
 
   /**
@@ -422,7 +436,7 @@ export class RequestParser extends ArgumentPositions {
       const most = MAX_LINE_BYTES + this.#chunk.length
       this.#carry.append(this.#chunk, this.#at, stop, most)
       if (this.#carry.length > MAX_LINE_BYTES) throw new ProtocolError('too big inline request')
-      if (end < 0) {
+      if (end < 0 && this.#texts?.has(this.#chunk) !== true) {
         this.#at = stop
         this.#refuseTls()
         return false
@@ -430,7 +444,7 @@ export class RequestParser extends ArgumentPositions {
       line = this.#carry.take()
     }
     if (line.length > MAX_LINE_BYTES) throw new ProtocolError('too big inline request')
-    this.#at = end + 1
+    this.#at = end < 0 ? stop : end + 1
     this.#state = START
     return this.#inlineRequest(line.at(-1) === CR ? line.subarray(0, -1) : line)
   }

@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import { CLOSES, closeWith } from '../client/close.ts'
 import type { TransportLimits } from '../client/limits.ts'
 import type { Login } from '../client/login.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock, Timer } from '../clock.ts'
 import type { Counters } from '../command/counters.ts'
 import type { Dispatcher } from '../command/dispatch.ts'
 import type { Settings } from '../config/settings.ts'
@@ -43,6 +43,9 @@ const CARRIED_PART = 1 / 16
 /** Input of so many bytes, as a power of two, is as much work as a command is at least: it is copied. */
 const INPUT_WORK_BITS = 12
 
+/** Longest time that the rest of a command on a WebSocket may take to come, in ms: each message starts it anew. */
+const UNFINISHED_MS = 10_000
+
 /** Longest time that a client is throttled without a pause, in ms; then it is closed. */
 const LONGEST_THROTTLE_MS = 10_000
 
@@ -70,6 +73,8 @@ export class Connection {
   /** Made when a rate is set. */
   #rates: ClientRates | undefined
   #throttledSinceMs: number | undefined
+  /** Ends a WebSocket whose command stays unfinished. */
+  #unfinished: Timer | undefined
 
   /** @param login Of the upgrade: nothing is executed before it settles. */
   constructor(
@@ -94,15 +99,22 @@ export class Connection {
     )
   }
 
-  /** Takes bytes from the peer, cut anywhere. They are never changed afterwards. */
-  receive(chunk: Buffer): void {
+  /**
+   * Takes bytes from the peer, cut anywhere. They are never changed afterwards.
+   *
+   * @param isText A text message of a WebSocket, whose end also ends an inline command.
+   */
+  receive(chunk: Buffer, isText = false): void {
     if (!this.#admits(chunk)) return
-    this.#parser.feed(chunk)
+    if (isText) this.#parser.feedText(chunk)
+    else this.#parser.feed(chunk)
     if (!this.#isHeld) this.#process()
     if (this.client.closed) return
     // What has come may hold no whole command.
     if (this.#rates && !this.#isHeld) this.#throttle(this.client.lastHeardMs)
-    if (!this.client.closed) this.#settle()
+    if (this.client.closed) return
+    this.#settle()
+    this.#watchUnfinished()
   }
 
   /**
@@ -171,6 +183,7 @@ export class Connection {
 
   /** The connection is gone. */
   peerClosed(): void {
+    this.#unfinished?.cancel()
     this.client.peerClosed()
   }
 
@@ -295,6 +308,21 @@ export class Connection {
     if (this.#isHeld || this.client.closed) return
     if (this.#hasEnded) this.client.close(CLOSES.peerEnded)
     else this.client.output.sink.resume()
+    this.#watchUnfinished()
+  }
+
+  /** Gives a WebSocket with an unfinished command ten seconds for the rest of it. What is held has all the time it needs. */
+  #watchUnfinished(): void {
+    if (this.#unfinished !== undefined) {
+      this.#unfinished.cancel()
+      this.#unfinished = undefined
+    }
+    if (!this.#parser.isUnfinished || this.#isHeld || !this.client.isWebSocket) return
+    this.#unfinished = this.#host.clock.after(UNFINISHED_MS, () => {
+      this.#unfinished = undefined
+      if (this.client.closed) return
+      this.#refuseBytes(new ProtocolError('unfinished command: its last line needs an end (CR LF)'))
+    })
   }
 
   #checkQueryBuffer(): void {

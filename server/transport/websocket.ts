@@ -109,9 +109,9 @@ export function serveWebSocket(
   host.keepAlive.add(webSocket.link)
 }
 
-function onMessage(this: WebSocket & Linked, data: RawData): void {
+function onMessage(this: WebSocket & Linked, data: RawData, isBinary: boolean): void {
   // ws is configured to give buffers, with fragments joined.
-  this.link?.received(data as Buffer)
+  this.link?.received(data as Buffer, !isBinary)
 }
 
 function onControl(this: WebSocket & Linked): void {
@@ -160,9 +160,9 @@ class WebSocketLink implements Pingable {
     return this.#heardMs
   }
 
-  received(message: Buffer): void {
+  received(message: Buffer, isText: boolean): void {
     this.#heard()
-    this.#connection.receive(message)
+    this.#connection.receive(message, isText)
   }
 
   /**

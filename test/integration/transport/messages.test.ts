@@ -40,6 +40,13 @@ describe('commands over WebSocket', () => {
     await client.takeExactly('$2\r\n\xc3\xa9\r\n')
   })
 
+  test('a text message without a line end is a whole command', async () => {
+    const [, client] = await open.withSession({ channels: ['*'] })
+    client.sendText('PING')
+    client.sendText('ECHO "a b"')
+    await client.takeExactly('+PONG\r\n$3\r\na b\r\n')
+  })
+
   test('a length in UTF-16 units instead of bytes is a protocol error, not a hang', async () => {
     const [, client] = await open.withSession({})
     client.sendText('*2\r\n$4\r\nECHO\r\n$1\r\né\r\n')

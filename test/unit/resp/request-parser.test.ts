@@ -46,6 +46,53 @@ describe('A request without arguments', () => {
   testRequests('is an empty line', '\r\n\n \t \r\nPING\r\n', [['PING']])
 })
 
+describe('A text message of a WebSocket', () => {
+  /** The requests of messages, each of which is text. */
+  function requestsOf(...messages: readonly string[]): string[][] {
+    const parser = new RequestParser(TCP_LIMITS)
+    const found: string[][] = []
+    for (const message of messages) {
+      parser.feedText(Buffer.from(message))
+      while (parser.next()) {
+        found.push(Array.from({ length: parser.count }, (_, i) => parser.bytes(i).toString()))
+      }
+    }
+    expect(parser.isUnfinished).toBe(messages.at(-1)?.startsWith('*2') ?? false)
+    return found
+  }
+
+  test.each([
+    ['is one inline command, ended by its end', ['PING'], [['PING']]],
+    ['is one with arguments', ['PUBLISH a "b c"'], [['PUBLISH', 'a', 'b c']]],
+    ['may end its line itself', ['PING\r\n', 'PING\n', 'PING\r'], [['PING'], ['PING'], ['PING']]],
+    [
+      'may have several lines',
+      ['PING a\r\nPING b'],
+      [
+        ['PING', 'a'],
+        ['PING', 'b'],
+      ],
+    ],
+    ['may be blank', ['', ' ', '\r\n', 'PING'], [['PING']]],
+    ['ends an inline command that came in pieces', ['PING', 'a'], [['PING'], ['a']]],
+    ['may be an array', ['*1\r\n$4\r\nPING\r\n'], [['PING']]],
+    ['may be a piece of an array', ['*1\r\n', '$4\r\nPI', 'NG\r\n', 'PING'], [['PING'], ['PING']]],
+    ['does not end an array', ['*2\r\n$4\r\nECHO\r\n'], []],
+  ])('%s', (_name, messages, requests) => {
+    expect(requestsOf(...messages)).toEqual(requests)
+  })
+
+  test('that follows others which wait ends its command all the same', () => {
+    const parser = new RequestParser(TCP_LIMITS)
+    parser.feed(Buffer.from('PI'))
+    parser.feedText(Buffer.from('NG'))
+    parser.feedText(Buffer.from('ECHO a'))
+    expect([parser.next(), parser.bytes(0).toString()]).toEqual([true, 'PING'])
+    expect([parser.next(), parser.bytes(1).toString()]).toEqual([true, 'a'])
+    expect(parser.next()).toBe(false)
+  })
+})
+
 describe('A request that is not whole', () => {
   test.each([
     ['a header with a bare line feed', '*1\n$4\nPING\n'],

@@ -222,3 +222,67 @@ describe('Bytes that wait to be executed', () => {
     ])
   })
 })
+
+describe('A command on a WebSocket that stays unfinished', () => {
+  const UNFINISHED = 'unfinished command: its last line needs an end (CR LF)'
+
+  const webSocket = (login?: Promise<void>) =>
+    open({ transport: 'websocket' }, { 'auth-timeout': '3600' }, login)
+
+  test.each([
+    ['an array', '*2\r\n$4\r\nECHO\r\n'],
+    ['a header', '*'],
+    ['an inline command in a binary message', 'PING'],
+  ])('is a protocol error ten seconds after its last bytes: %s', (_name, bytes) => {
+    const { connection, core, read, sink } = webSocket()
+    connection.receive(Buffer.from(bytes))
+    core.clock.advance(9_999)
+    connection.receive(Buffer.from(bytes.startsWith('*2') ? '$1\r\n' : '1'))
+    core.clock.advance(9_999)
+    expect([read(), sink.ends]).toEqual(['', []])
+    core.clock.advance(1)
+    expect(read()).toBe(`-ERR Protocol error: ${UNFINISHED}\r\n`)
+    expect(sink.ends).toEqual([{ code: 4400, reason: `protocol-error||${UNFINISHED}` }])
+  })
+
+  test('may be finished in time', () => {
+    const { connection, core, client } = webSocket()
+    connection.receive(Buffer.from('*1\r\n$4\r\nPI'))
+    core.clock.advance(9_999)
+    connection.receive(Buffer.from('NG\r\n'))
+    core.clock.advance(60_000)
+    expect([client.closed, client.commands]).toEqual([false, 1])
+  })
+
+  test('has its time from when the connection is no longer held', async () => {
+    let loggedIn = (): void => {}
+    const login = new Promise<void>((resolve) => (loggedIn = resolve))
+    const { connection, core, client } = webSocket(login)
+    connection.receive(Buffer.from('*1\r\n$4\r\nPI'))
+    core.clock.advance(60_000)
+    expect(client.closed).toBe(false)
+    loggedIn()
+    await login
+    await Promise.resolve()
+    core.clock.advance(9_999)
+    expect(client.closed).toBe(false)
+    core.clock.advance(1)
+    expect(client.closeCause?.name).toBe('protocol-error')
+  })
+
+  test('leaves no timer behind when the peer goes', () => {
+    const { connection, core } = webSocket()
+    const before = core.clock.pendingTimers
+    connection.receive(Buffer.from('*1'))
+    expect(core.clock.pendingTimers).toBe(before + 1)
+    connection.peerClosed()
+    expect(core.clock.pendingTimers).toBeLessThanOrEqual(before)
+  })
+
+  test('may wait for ever over TCP, as with Redis', () => {
+    const { connection, core, client } = open()
+    connection.receive(Buffer.from('*1\r\n$4\r\nPI'))
+    core.clock.advance(600_000)
+    expect(client.closed).toBe(false)
+  })
+})

@@ -108,15 +108,25 @@ function serve() {
 describe('A WebSocket that is served', () => {
   test('hands its messages to the connection', () => {
     const { core, sink, webSocket, client } = serve()
-    webSocket.emit('message', command('PING'))
+    webSocket.emit('message', command('PING'), true)
     core.turn.end()
     expect(sink.takeMessages()).toEqual(['-NOAUTH Authentication required.\r\n'])
     expect(client.commands).toBe(1)
   })
 
+  test('takes a text message for a whole line, and a binary one for bytes', () => {
+    const { core, sink, webSocket } = serve()
+    webSocket.emit('message', Buffer.from('PING'), false)
+    core.turn.end()
+    expect(sink.takeMessages()).toEqual(['-NOAUTH Authentication required.\r\n'])
+    webSocket.emit('message', Buffer.from('PING'), true)
+    core.turn.end()
+    expect(sink.takeMessages()).toEqual([])
+  })
+
   test.each([
     ['a pong', (webSocket: FakeWebSocket) => webSocket.emit('pong')],
-    ['a message', (webSocket: FakeWebSocket) => webSocket.emit('message', command('PING'))],
+    ['a message', (webSocket: FakeWebSocket) => webSocket.emit('message', command('PING'), true)],
   ])('is alive after %s', (_name, answer) => {
     const { webSocket, wait, client } = serve()
     wait(10)
