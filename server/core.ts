@@ -205,8 +205,8 @@ export class Core implements Services {
     this.guard.stop()
     this.eviction.stop()
     this.load.stop()
-    await Promise.all([this.tokens.stop(), this.aclFile.close()])
     this.peerLog.flush()
+    await Promise.all([this.tokens.stop(), this.aclFile.close()])
   }
 
   /**

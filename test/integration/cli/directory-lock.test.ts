@@ -36,6 +36,7 @@ test('A second server in one dir refuses to start and names the first; after SIG
   const directives = {
     port: '0',
     dir: cwd,
+    'http-bind': '127.0.0.1',
     'jwt-issuer': 'iss',
     'jwt-audience': 'aud',
     'jwt-secret-file': 'key',

@@ -151,6 +151,7 @@ describe('a disk that fails', () => {
         expect.stringMatching(
           /^revocations are in force but not durable: token-log-file cannot be written \(E[A-Z]+\)$/,
         ),
+        expect.stringMatching(/^token-audit-file cannot be written \(E[A-Z]+\)$/),
       ],
     })
     mkdirSync(server.dir)
