@@ -87,6 +87,7 @@ describe('A budget for each client and turn', () => {
       expect(turn()).toBe('ggggmm')
       modest.write(publish('m', 2))
       expect([turn(), turn(), turn()]).toEqual(['gggggmm', 'ggg', ''])
+      expect(core.counters.turnsYielded).toBe(2)
     },
   )
 
