@@ -1,6 +1,7 @@
 import type { ChannelUse, KeyUse } from '../acl/catalog.ts'
 import type { Category } from '../acl/categories.ts'
 import type { Request } from '../resp/request.ts'
+import type { Argument } from './argument.ts'
 import type { CommandContext } from './context.ts'
 import type { Refusal } from './error-texts.ts'
 
@@ -82,6 +83,14 @@ export interface CommandData {
   readonly complexity?: string
   /** The arguments after the name, if there are any. */
   readonly syntax?: string | readonly SyntaxForm[]
+  /** The arguments after the name, for COMMAND DOCS. */
+  readonly arguments?: readonly Argument[]
+  /** Versions of Redis that changed it, and what they changed. */
+  readonly history?: readonly (readonly [since: string, change: string])[]
+  /** Of a deprecated command: the version that deprecated it, and what to use instead. */
+  readonly deprecated?: { readonly since: string; readonly replacedBy: string }
+  /** Nobody needs it but developers of servers. */
+  readonly isSystemCommand?: true
   /** The lines of HELP about a subcommand, in place of its summary; none: HELP does not list it. */
   readonly help?: readonly string[]
   /** In the order of Redis 8.0. */

@@ -1,3 +1,4 @@
+import * as arg from './argument.ts'
 import type { Request } from '../resp/request.ts'
 import type { CommandContext } from './context.ts'
 import type { CommandData, CommandRecord } from './spec.ts'
@@ -115,6 +116,7 @@ export const TRANSACTION_COMMANDS: CommandRecord = {
     arity: -2,
     since: '2.2.0',
     syntax: '<key> [<key> ...]',
+    arguments: [arg.key('key', { multiple: true })],
     summary: 'Has no effect: there are no keys that could change.',
     keys: { first: 1, last: -1, step: 1, read: true, write: false },
     notQueued: true,

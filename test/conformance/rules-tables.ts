@@ -171,3 +171,23 @@ export const SET_TEXTS: readonly (readonly string[])[] = [
   ['notify-keyspace-events', 'xyz!'],
   ['notify-keyspace-events', ''],
 ]
+
+/** Fields of COMMAND DOCS in which Respcast differs from `valkey-server`. */
+export const DOCS_DIFFERENCES: ReadonlyMap<
+  string,
+  { readonly fields: readonly string[]; readonly reason: string }
+> = new Map([
+  ['client|list', { fields: ['history'], reason: 'Valkey renamed master to primary in 8.0' }],
+  [
+    'client|kill',
+    { fields: ['history', 'arguments'], reason: 'the same, and options for token sessions' },
+  ],
+  ['cluster|setslot', { fields: ['history', 'arguments'], reason: 'Valkey 8.0 added TIMEOUT' }],
+  [
+    'cluster|slots',
+    {
+      fields: ['doc_flags', 'deprecated_since', 'replaced_by'],
+      reason: 'deprecated in Redis, not in Valkey',
+    },
+  ],
+])

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import { authorize, dryRunText } from '../../acl/authorize.ts'
 import { CATEGORIES, isCategory } from '../../acl/categories.ts'
 import {
@@ -231,6 +232,7 @@ export const acl: CommandData = {
       ...OPEN,
       arity: -2,
       syntax: '[<category>]',
+      arguments: [arg.string('category', { optional: true })],
       summary: 'Lists the categories, or the commands of one.',
       help: ['Lists all categories, or the commands of one.'],
       handler: cat,
@@ -239,6 +241,7 @@ export const acl: CommandData = {
       ...RESTRICTED,
       arity: -3,
       syntax: '<username> [<username> ...]',
+      arguments: [arg.string('username', { multiple: true })],
       summary: 'Deletes users and closes their connections.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       secret: 2,
@@ -249,6 +252,11 @@ export const acl: CommandData = {
       arity: -4,
       since: '7.0.0',
       syntax: '<username> <command> [<arg> ...]',
+      arguments: [
+        arg.string('username'),
+        arg.string('command'),
+        arg.string('arg', { optional: true, multiple: true }),
+      ],
       summary: 'Says whether a user may run a command, without running it.',
       handler: dryRun,
     },
@@ -256,6 +264,7 @@ export const acl: CommandData = {
       ...OPEN,
       arity: -2,
       syntax: '[<bits>]',
+      arguments: [arg.integer('bits', { optional: true })],
       summary: 'Makes a password of random hexadecimal digits.',
       help: ['Makes a password of random hexadecimal digits, of 256 bits or as many as said.'],
       handler: genPass,
@@ -264,6 +273,11 @@ export const acl: CommandData = {
       ...RESTRICTED,
       arity: 3,
       syntax: '<username>',
+      arguments: [arg.string('username')],
+      history: [
+        ['6.2.0', 'Patterns of channels.'],
+        ['7.0.0', 'Selectors; keys and channels as rules instead of lists.'],
+      ],
       summary: 'Shows the rules of a user.',
       secret: 2,
       handler: getUser,
@@ -286,6 +300,10 @@ export const acl: CommandData = {
       ...RESTRICTED,
       arity: -2,
       syntax: '[<count> | RESET]',
+      arguments: [
+        arg.oneOf('operation', [arg.integer('count'), arg.word('RESET')], { optional: true }),
+      ],
+      history: [['7.2.0', 'The id of an entry, and the times of its first and last event.']],
       summary: 'Lists what was refused lately, or forgets it.',
       handler: log,
     },
@@ -300,6 +318,11 @@ export const acl: CommandData = {
       ...RESTRICTED,
       arity: -3,
       syntax: '<username> <attribute> [<attribute> ...]',
+      arguments: [arg.string('username'), arg.string('rule', { optional: true, multiple: true })],
+      history: [
+        ['6.2.0', 'Patterns of channels.'],
+        ['7.0.0', 'Selectors and rules for reading and writing keys.'],
+      ],
       summary: 'Makes a user, or changes its rules.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       secret: 2,

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import { describeClient } from '../../client/describe.ts'
 import type { Request } from '../../resp/request.ts'
 import { isPrintableName, nameError, nameTooLong } from '../arguments.ts'
@@ -121,6 +122,7 @@ export const client: CommandData = {
       arity: 3,
       since: '2.6.9',
       syntax: '<name>',
+      arguments: [arg.string('connection-name')],
       summary: 'Names this connection.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       handler: setName,
@@ -130,6 +132,12 @@ export const client: CommandData = {
       arity: 4,
       since: '7.2.0',
       syntax: '(LIB-NAME|LIB-VER) <value>',
+      arguments: [
+        arg.oneOf('attr', [
+          arg.string('libname', { token: 'LIB-NAME' }),
+          arg.string('libver', { token: 'LIB-VER' }),
+        ]),
+      ],
       summary: 'Tells the name or the version of the client library.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       handler: setInfo,
@@ -147,6 +155,22 @@ export const client: CommandData = {
       arity: -2,
       since: '2.4.0',
       syntax: '[options ...]',
+      arguments: [
+        arg.oneOf('client-type', arg.words('NORMAL MASTER REPLICA PUBSUB'), {
+          token: 'TYPE',
+          since: '5.0.0',
+          optional: true,
+        }),
+        arg.integer('client-id', { token: 'ID', since: '6.2.0', optional: true, multiple: true }),
+      ],
+      history: [
+        ['2.8.12', 'The field `id`.'],
+        ['5.0.0', 'The option `TYPE`.'],
+        ['6.0.0', 'The field `user`.'],
+        ['6.2.0', 'The fields `argv-mem`, `tot-mem`, `laddr` and `redir`, and the option `ID`.'],
+        ['7.0.0', 'The fields `resp`, `multi-mem`, `rbs` and `rbp`.'],
+        ['7.0.3', 'The field `ssub`.'],
+      ],
       summary: 'Describes connections, one a line.',
       help: [
         'Describes connections. Options are:',
@@ -182,6 +206,54 @@ export const client: CommandData = {
           '* TRANSPORT (TCP|TLS|UNIX|WEBSOCKET)',
         ],
       ],
+      arguments: [
+        arg.oneOf('filter', [
+          arg.string('old-format', { shown: 'ip:port', deprecatedSince: '2.8.12' }),
+          arg.oneOf(
+            'new-format',
+            [
+              arg.integer('client-id', { token: 'ID', since: '2.8.12', optional: true }),
+              arg.oneOf(
+                'client-type',
+                [
+                  arg.word('NORMAL'),
+                  arg.word('MASTER', { since: '3.2.0' }),
+                  arg.word('SLAVE'),
+                  arg.word('REPLICA', { since: '5.0.0' }),
+                  arg.word('PUBSUB'),
+                ],
+                { token: 'TYPE', since: '2.8.12', optional: true },
+              ),
+              arg.string('username', { token: 'USER', optional: true }),
+              arg.string('addr', { token: 'ADDR', shown: 'ip:port', optional: true }),
+              arg.string('laddr', {
+                token: 'LADDR',
+                shown: 'ip:port',
+                since: '6.2.0',
+                optional: true,
+              }),
+              arg.oneOf('skipme', arg.words('YES NO'), { token: 'SKIPME', optional: true }),
+              arg.integer('maxage', { token: 'MAXAGE', since: '7.4.0', optional: true }),
+              arg.string('jwt-sub', { token: 'JWT-SUB', optional: true }),
+              arg.string('jwt-jti', { token: 'JWT-JTI', optional: true }),
+              arg.string('jwt-iss', { token: 'JWT-ISS', optional: true }),
+              arg.oneOf('transport', arg.words('TCP TLS UNIX WEBSOCKET'), {
+                token: 'TRANSPORT',
+                optional: true,
+              }),
+            ],
+            { multiple: true },
+          ),
+        ]),
+      ],
+      history: [
+        ['2.8.12', 'The form with options.'],
+        ['2.8.12', 'The option `ID`.'],
+        ['3.2.0', 'The type `master`.'],
+        ['5.0.0', 'The type `replica`, which `slave` still names.'],
+        ['6.2.0', 'The option `LADDR`.'],
+        ['7.4.0', 'The option `MAXAGE`.'],
+      ],
       summary: 'Closes connections.',
       complexity: 'O(N) with N connections.',
       handler: kill,
@@ -191,6 +263,7 @@ export const client: CommandData = {
       arity: 3,
       since: '3.2.0',
       syntax: '(ON|OFF|SKIP)',
+      arguments: [arg.oneOf('action', arg.words('ON OFF SKIP'))],
       summary: 'Switches replies off and on; pushes keep coming.',
       // EXEC would announce more replies than it sends. Valkey 9.1 refuses it too.
       refuseInMulti: () => NOT_IN_MULTI,
@@ -201,6 +274,7 @@ export const client: CommandData = {
       arity: 3,
       since: '7.0.0',
       syntax: '(ON|OFF)',
+      arguments: [arg.oneOf('enabled', arg.words('ON OFF'))],
       summary: 'Exempts this connection from eviction.',
       handler: toggle('noEvict'),
     },
@@ -209,6 +283,7 @@ export const client: CommandData = {
       arity: 3,
       since: '7.2.0',
       syntax: '(ON|OFF)',
+      arguments: [arg.oneOf('enabled', arg.words('ON OFF'))],
       summary: 'Has no effect: there are no keys to be touched.',
       help: ['Has no effect: there are no keys.'],
       handler: toggle('noTouch'),
@@ -216,8 +291,13 @@ export const client: CommandData = {
     pause: {
       ...ADMIN,
       arity: -3,
-      since: '2.9.50',
+      since: '3.0.0',
       syntax: '<timeout> [WRITE|ALL]',
+      arguments: [
+        arg.integer('timeout'),
+        arg.oneOf('mode', arg.words('WRITE ALL'), { since: '6.2.0', optional: true }),
+      ],
+      history: [['6.2.0', 'The modes `WRITE` and `ALL`.']],
       summary: 'Lets commands wait for a while.',
       help: ['Lets commands wait for so many milliseconds: those that publish, or all (default).'],
       handler: pause,
@@ -227,6 +307,10 @@ export const client: CommandData = {
       arity: -3,
       since: '5.0.0',
       syntax: '<client-id> [TIMEOUT|ERROR]',
+      arguments: [
+        arg.integer('client-id'),
+        arg.oneOf('unblock-type', arg.words('TIMEOUT ERROR'), { optional: true }),
+      ],
       summary: 'Answers 0: no command blocks.',
       handler: unblock,
     },
@@ -245,6 +329,7 @@ export const client: CommandData = {
       arity: 3,
       since: '6.0.0',
       syntax: '(YES|NO)',
+      arguments: [arg.oneOf('mode', arg.words('YES NO'))],
       summary: 'Has no effect: there are no keys to be cached.',
       handler: caching,
     },
@@ -261,6 +346,20 @@ export const client: CommandData = {
       arity: -3,
       since: '6.0.0',
       syntax: '(ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]] [OPTIN] [OPTOUT] [NOLOOP]',
+      arguments: [
+        arg.oneOf('status', arg.words('ON OFF')),
+        arg.integer('client-id', { token: 'REDIRECT', optional: true }),
+        arg.string('prefix', {
+          token: 'PREFIX',
+          optional: true,
+          multiple: true,
+          multipleToken: true,
+        }),
+        arg.word('BCAST', { optional: true }),
+        arg.word('OPTIN', { optional: true }),
+        arg.word('OPTOUT', { optional: true }),
+        arg.word('NOLOOP', { optional: true }),
+      ],
       summary: 'Is kept, without effect: no key ever changes.',
       handler: tracking,
     },

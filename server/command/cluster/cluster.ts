@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import { keySlot, SLOT_COUNT } from '../../../shared/key-slot.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
@@ -81,18 +82,29 @@ export const cluster: CommandData = {
   since: '3.0.0',
   summary: 'Container of the commands about the cluster.',
   subcommands: {
-    addslots: { ...REFUSED, arity: -3, syntax: '<slot> [<slot> ...]' },
+    addslots: {
+      ...REFUSED,
+      arity: -3,
+      syntax: '<slot> [<slot> ...]',
+      arguments: [arg.integer('slot', { multiple: true })],
+    },
     addslotsrange: {
       ...REFUSED,
       arity: -4,
       since: '7.0.0',
       syntax: '<start> <end> [<start> <end> ...]',
+      arguments: [
+        arg.block('range', [arg.integer('start-slot'), arg.integer('end-slot')], {
+          multiple: true,
+        }),
+      ],
     },
     bumpepoch: { ...REFUSED, arity: 2, tips: ['nondeterministic_output'] },
     'count-failure-reports': {
       ...ADMIN,
       arity: 3,
       syntax: '<node-id>',
+      arguments: [arg.string('node-id')],
       summary: 'Answers 0: nobody watches.',
       help: [],
       tips: ['nondeterministic_output'],
@@ -102,23 +114,40 @@ export const cluster: CommandData = {
       ...OPEN,
       arity: 3,
       syntax: '<slot>',
+      arguments: [arg.integer('slot')],
       summary: 'Answers 0: there are no keys.',
       handler: inCluster(countKeysInSlot),
     },
-    delslots: { ...REFUSED, arity: -3, syntax: '<slot> [<slot> ...]' },
+    delslots: {
+      ...REFUSED,
+      arity: -3,
+      syntax: '<slot> [<slot> ...]',
+      arguments: [arg.integer('slot', { multiple: true })],
+    },
     delslotsrange: {
       ...REFUSED,
       arity: -4,
       since: '7.0.0',
       syntax: '<start> <end> [<start> <end> ...]',
+      arguments: [
+        arg.block('range', [arg.integer('start-slot'), arg.integer('end-slot')], {
+          multiple: true,
+        }),
+      ],
     },
-    failover: { ...REFUSED, arity: -2, syntax: '[FORCE|TAKEOVER]' },
+    failover: {
+      ...REFUSED,
+      arity: -2,
+      syntax: '[FORCE|TAKEOVER]',
+      arguments: [arg.oneOf('options', arg.words('FORCE TAKEOVER'), { optional: true })],
+    },
     flushslots: { ...REFUSED, arity: 2 },
-    forget: { ...REFUSED, arity: 3, syntax: '<node-id>' },
+    forget: { ...REFUSED, arity: 3, syntax: '<node-id>', arguments: [arg.string('node-id')] },
     getkeysinslot: {
       ...OPEN,
       arity: 4,
       syntax: '<slot> <count>',
+      arguments: [arg.integer('slot'), arg.integer('count')],
       summary: 'Answers no names: there are no keys.',
       tips: ['nondeterministic_output'],
       handler: inCluster(getKeysInSlot),
@@ -139,6 +168,7 @@ export const cluster: CommandData = {
       ...OPEN,
       arity: 3,
       syntax: '<name>',
+      arguments: [arg.string('key')],
       summary: 'Answers the slot of a name.',
       help: ['Answers the slot of a shard channel.'],
       handler: inCluster(({ reply }, _view, request) => reply.integer(keySlot(request.text(2)))),
@@ -151,7 +181,17 @@ export const cluster: CommandData = {
       tips: ['nondeterministic_output'],
       handler: inCluster(({ reply }) => reply.array(0)),
     },
-    meet: { ...REFUSED, arity: -4, syntax: '<ip> <port> [<bus-port>]' },
+    meet: {
+      ...REFUSED,
+      arity: -4,
+      syntax: '<ip> <port> [<bus-port>]',
+      history: [['4.0.0', 'The port of the cluster bus.']],
+      arguments: [
+        arg.string('ip'),
+        arg.integer('port'),
+        arg.integer('cluster-bus-port', { since: '4.0.0', optional: true }),
+      ],
+    },
     myid: {
       ...OPEN,
       arity: 2,
@@ -183,18 +223,39 @@ export const cluster: CommandData = {
       arity: 3,
       since: '5.0.0',
       syntax: '<node-id>',
+      arguments: [arg.string('node-id')],
       summary: 'Answers no replicas.',
       tips: ['nondeterministic_output'],
       handler: noReplicas,
     },
-    replicate: { ...REFUSED, arity: 3, syntax: '<node-id>' },
-    reset: { ...REFUSED, arity: -2, flags: ['admin', 'noscript', 'stale'], syntax: '[HARD|SOFT]' },
+    replicate: { ...REFUSED, arity: 3, syntax: '<node-id>', arguments: [arg.string('node-id')] },
+    reset: {
+      ...REFUSED,
+      arity: -2,
+      flags: ['admin', 'noscript', 'stale'],
+      syntax: '[HARD|SOFT]',
+      arguments: [arg.oneOf('reset-type', arg.words('HARD SOFT'), { optional: true })],
+    },
     saveconfig: { ...REFUSED, arity: 2 },
-    'set-config-epoch': { ...REFUSED, arity: 3, syntax: '<epoch>' },
+    'set-config-epoch': {
+      ...REFUSED,
+      arity: 3,
+      syntax: '<epoch>',
+      arguments: [arg.integer('config-epoch')],
+    },
     setslot: {
       ...REFUSED,
       arity: -4,
       syntax: '<slot> (IMPORTING|MIGRATING|NODE|STABLE) [<node-id>]',
+      arguments: [
+        arg.integer('slot'),
+        arg.oneOf('subcommand', [
+          arg.string('importing', { token: 'IMPORTING', shown: 'node-id' }),
+          arg.string('migrating', { token: 'MIGRATING', shown: 'node-id' }),
+          arg.string('node', { token: 'NODE', shown: 'node-id' }),
+          arg.word('STABLE'),
+        ]),
+      ],
     },
     shards: {
       ...OPEN,
@@ -210,6 +271,8 @@ export const cluster: CommandData = {
       ...ADMIN,
       arity: 3,
       syntax: '<node-id>',
+      arguments: [arg.string('node-id')],
+      deprecated: { since: '5.0.0', replacedBy: '`CLUSTER REPLICAS`' },
       summary: 'Answers no replicas; see REPLICAS.',
       help: [],
       tips: ['nondeterministic_output'],
@@ -219,6 +282,11 @@ export const cluster: CommandData = {
       ...OPEN,
       arity: 2,
       flags: ['loading', 'stale'],
+      deprecated: { since: '7.0.0', replacedBy: '`CLUSTER SHARDS`' },
+      history: [
+        ['4.0.0', 'Ids of nodes.'],
+        ['7.0.0', 'Further addresses of nodes.'],
+      ],
       summary: 'Says who owns which slots.',
       help: ['Answers the one range of slots and its node.'],
       tips: ['nondeterministic_output'],

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import type { AclLogEvent } from '../../acl/log.ts'
 import { CLOSES } from '../../client/close.ts'
 import type { Credentials, FailedLogin } from '../../client/login.ts'
@@ -290,6 +291,8 @@ export const CONNECTION_COMMANDS: CommandRecord = {
     arity: -2,
     since: '1.0.0',
     syntax: '[<username>] <password> | [jwt] <token>',
+    arguments: [arg.string('username', { since: '6.0.0', optional: true }), arg.string('password')],
+    history: [['6.0.0', 'A user may be named.']],
     summary: 'Logs in by user and password, or with a token.',
     complexity: 'O(N) with N passwords of the user.',
     secret: 1,
@@ -301,6 +304,21 @@ export const CONNECTION_COMMANDS: CommandRecord = {
     arity: -1,
     since: '6.0.0',
     syntax: '[<protover> [AUTH <username> <password>] [SETNAME <name>]]',
+    arguments: [
+      arg.block(
+        'arguments',
+        [
+          arg.integer('protover'),
+          arg.block('auth', [arg.string('username'), arg.string('password')], {
+            token: 'AUTH',
+            optional: true,
+          }),
+          arg.string('clientname', { token: 'SETNAME', optional: true }),
+        ],
+        { optional: true },
+      ),
+    ],
+    history: [['6.2.0', 'The protocol may be left out.']],
     summary:
       'Chooses the protocol version, logs in, names the connection, and describes the server.',
     secret: isSecretOfHello,
@@ -314,6 +332,7 @@ export const CONNECTION_COMMANDS: CommandRecord = {
     ...UNAUTHENTICATED,
     arity: -1,
     since: '1.0.0',
+    deprecated: { since: '7.2.0', replacedBy: 'just closing the connection' },
     summary: 'Closes the connection.',
     whileSubscribed: true,
     notQueued: true,
@@ -334,6 +353,7 @@ export const CONNECTION_COMMANDS: CommandRecord = {
     arity: -1,
     flags: ['fast'],
     syntax: '[<message>]',
+    arguments: [arg.string('message', { optional: true })],
     summary: 'Answers PONG, or its argument.',
     tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
     whileSubscribed: true,
@@ -343,6 +363,7 @@ export const CONNECTION_COMMANDS: CommandRecord = {
     ...FAST,
     arity: 2,
     syntax: '<message>',
+    arguments: [arg.string('message')],
     summary: 'Answers its argument.',
     handler: ({ reply }, request) => reply.bulk(request.bytes(1)),
   },
@@ -350,6 +371,7 @@ export const CONNECTION_COMMANDS: CommandRecord = {
     ...FAST,
     arity: 2,
     syntax: '<index>',
+    arguments: [arg.integer('index')],
     summary: 'Remembers a database number; Pub/Sub does not depend on it.',
     handler: select,
   },

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import type { Clock } from '../../clock.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
@@ -249,6 +250,7 @@ export const latency: CommandData = {
       ...REPORT,
       arity: 3,
       syntax: '<event>',
+      arguments: [arg.string('event')],
       summary: 'Draws the samples of an event.',
       handler: graph,
     },
@@ -257,6 +259,7 @@ export const latency: CommandData = {
       arity: -2,
       since: '7.0.0',
       syntax: '[<command> ...]',
+      arguments: [arg.string('command', { optional: true, multiple: true })],
       summary: 'Answers how long commands took.',
       help: [
         'Answers how many calls of commands took at most how many microseconds (default: of all).',
@@ -267,6 +270,7 @@ export const latency: CommandData = {
       ...REPORT,
       arity: 3,
       syntax: '<event>',
+      arguments: [arg.string('event')],
       summary: 'Lists the samples of an event.',
       help: ['Lists the samples of an event: time and milliseconds.'],
       handler: history,
@@ -282,6 +286,7 @@ export const latency: CommandData = {
       ...COMMON,
       arity: -2,
       syntax: '[<event> ...]',
+      arguments: [arg.string('event', { optional: true, multiple: true })],
       summary: 'Forgets the samples of events.',
       help: ['Forgets the samples of events (default: of all).'],
       tips: ['request_policy:all_nodes', 'response_policy:agg_sum'],

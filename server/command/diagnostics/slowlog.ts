@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../clock.ts'
 import type { Settings } from '../../config/settings.ts'
@@ -133,6 +134,8 @@ export const slowlog: CommandData = {
       ...COMMON,
       arity: -2,
       syntax: '[<count>]',
+      arguments: [arg.integer('count', { optional: true })],
+      history: [['4.0.0', 'Address, port and name of the client.']],
       summary: 'Lists commands that took long, newest first.',
       help: [
         'Lists commands that took long, newest first (default: 10, -1 is all). An entry has:',

@@ -1,3 +1,5 @@
+import * as arg from '../argument.ts'
+import type { Argument } from '../argument.ts'
 import { compileGlob } from '../../../shared/glob.ts'
 import { isCategory } from '../../acl/categories.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
@@ -7,7 +9,7 @@ import { helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
 import { writeBulks } from '../replies.ts'
-import { FLAGS, type CommandData, type Handler } from '../spec.ts'
+import { FLAGS, type CommandData, type CommandSpec, type Handler } from '../spec.ts'
 import type { Command } from '../table.ts'
 
 /** Every key is read only: this server has none. */
@@ -108,22 +110,80 @@ const docs: Handler = ({ reply, server }, request) => {
 
 function writeDocs(reply: ReplyWriter, command: Command): void {
   const { spec, subcommands } = command
-  const fields: [string, string][] = [
-    ['summary', spec.summary],
-    ['since', spec.since],
-    ['group', spec.group],
-  ]
-  if (spec.complexity !== undefined) fields.push(['complexity', spec.complexity])
-  reply.bulk(spec.name)
-  reply.map(fields.length + (subcommands.size > 0 ? 1 : 0))
-  for (const [name, value] of fields) {
-    reply.bulk(name)
-    reply.utf8(value)
+  const { complexity, deprecated, history, arguments: args } = spec
+  const flag = deprecated ? 'deprecated' : spec.isSystemCommand && 'syscmd'
+  writeMap(reply, spec.name, [
+    ['summary', () => reply.utf8(spec.summary)],
+    ['since', () => reply.bulk(spec.since)],
+    ['group', () => reply.bulk(spec.group)],
+    complexity !== undefined && ['complexity', () => reply.utf8(complexity)],
+    flag && ['doc_flags', () => writeFlags(reply, [flag])],
+    deprecated && ['deprecated_since', () => reply.bulk(deprecated.since)],
+    deprecated && ['replaced_by', () => reply.bulk(deprecated.replacedBy)],
+    history && ['history', () => writeHistory(reply, history)],
+    args && ['arguments', () => writeArguments(reply, args)],
+    subcommands.size > 0 && [
+      'subcommands',
+      () => {
+        reply.map(subcommands.size)
+        for (const subcommand of subcommands.values()) writeDocs(reply, subcommand)
+      },
+    ],
+  ])
+}
+
+/** A field that COMMAND DOCS has of some commands only, and the writer of its value. */
+type DocsField = readonly [name: string, write: () => void] | false | undefined
+
+/** Writes the fields that there are, as a map, after the name of the command. */
+function writeMap(
+  reply: ReplyWriter,
+  name: string | undefined,
+  fields: readonly DocsField[],
+): void {
+  const present = fields.filter((field) => field !== undefined && field !== false)
+  if (name !== undefined) reply.bulk(name)
+  reply.map(present.length)
+  for (const [field, write] of present) {
+    reply.bulk(field)
+    write()
   }
-  if (subcommands.size === 0) return
-  reply.bulk('subcommands')
-  reply.map(subcommands.size)
-  for (const subcommand of subcommands.values()) writeDocs(reply, subcommand)
+}
+
+function writeFlags(reply: ReplyWriter, flags: readonly string[]): void {
+  reply.set(flags.length)
+  for (const flag of flags) reply.simple(flag)
+}
+
+function writeHistory(reply: ReplyWriter, history: NonNullable<CommandSpec['history']>): void {
+  reply.set(history.length)
+  for (const change of history) {
+    reply.array(2)
+    for (const text of change) reply.bulk(text)
+  }
+}
+
+function writeArguments(reply: ReplyWriter, args: readonly Argument[]): void {
+  reply.array(args.length)
+  for (const each of args) {
+    const { name, type, token, since, deprecatedSince, arguments: parts } = each
+    const flags: string[] = []
+    if (each.optional) flags.push('optional')
+    if (each.multiple) flags.push('multiple')
+    if (each.multipleToken) flags.push('multiple_token')
+    writeMap(reply, undefined, [
+      ['name', () => reply.bulk(name)],
+      ['type', () => reply.bulk(type)],
+      parts === undefined && ['display_text', () => reply.bulk(each.shown ?? name)],
+      // Of the commands here none has two specifications of keys.
+      type === 'key' && ['key_spec_index', () => reply.integer(0)],
+      token !== undefined && ['token', () => reply.bulk(token)],
+      since !== undefined && ['since', () => reply.bulk(since)],
+      deprecatedSince !== undefined && ['deprecated_since', () => reply.bulk(deprecatedSince)],
+      flags.length > 0 && ['flags', () => writeFlags(reply, flags)],
+      parts && ['arguments', () => writeArguments(reply, parts)],
+    ])
+  }
 }
 
 const list: Handler = ({ reply, server }, request) => {
@@ -218,6 +278,7 @@ export const command: CommandData = {
       arity: -2,
       since: '7.0.0',
       syntax: '[<command-name> ...]',
+      arguments: [arg.string('command-name', { optional: true, multiple: true })],
       summary: 'Says what commands are for.',
       help: ['Says what commands are for, all or those named.'],
       tips: ['nondeterministic_output_order'],
@@ -228,6 +289,7 @@ export const command: CommandData = {
       arity: -3,
       since: '2.8.13',
       syntax: '<full-command>',
+      arguments: [arg.string('command'), arg.string('arg', { optional: true, multiple: true })],
       summary: 'Finds the keys in a command.',
       handler: (context, request) => findKeys(context, request, false),
     },
@@ -236,6 +298,7 @@ export const command: CommandData = {
       arity: -3,
       since: '7.0.0',
       syntax: '<full-command>',
+      arguments: [arg.string('command'), arg.string('arg', { optional: true, multiple: true })],
       summary: 'Finds the keys, and their use.',
       help: ['Finds the keys in a command, and what it does with them.'],
       handler: (context, request) => findKeys(context, request, true),
@@ -245,6 +308,8 @@ export const command: CommandData = {
       arity: -2,
       since: '2.8.13',
       syntax: '[<command-name> ...]',
+      arguments: [arg.string('command-name', { optional: true, multiple: true })],
+      history: [['7.0.0', 'All commands, if none is named.']],
       summary: 'Describes commands.',
       help: ['Describes commands, all or those named.'],
       tips: ['nondeterministic_output_order'],
@@ -255,6 +320,17 @@ export const command: CommandData = {
       arity: -2,
       since: '7.0.0',
       syntax: '[FILTERBY (MODULE <module-name>|ACLCAT <category>|PATTERN <pattern>)]',
+      arguments: [
+        arg.oneOf(
+          'filterby',
+          [
+            arg.string('module-name', { token: 'MODULE' }),
+            arg.string('category', { token: 'ACLCAT' }),
+            arg.pattern('pattern', { token: 'PATTERN' }),
+          ],
+          { token: 'FILTERBY', optional: true },
+        ),
+      ],
       summary: 'Lists the names of commands.',
       tips: ['nondeterministic_output_order'],
       handler: list,

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import { mayHoldSecret } from '../../config/directives.ts'
 import type { Request } from '../../resp/request.ts'
 import { textsFrom } from '../arguments.ts'
@@ -63,6 +64,8 @@ export const config: CommandData = {
       ...COMMON,
       arity: -3,
       syntax: '<pattern>',
+      arguments: [arg.string('parameter', { multiple: true })],
+      history: [['7.0.0', 'Several patterns in one call.']],
       summary: 'Answers directives and their values.',
       help: ['Answers the directives that match and their values.'],
       handler: get,
@@ -71,6 +74,10 @@ export const config: CommandData = {
       ...COMMON,
       arity: -4,
       syntax: '<directive> <value>',
+      arguments: [
+        arg.block('data', [arg.string('parameter'), arg.string('value')], { multiple: true }),
+      ],
+      history: [['7.0.0', 'Several directives in one call.']],
       summary: 'Changes directives, all of them or none.',
       help: ['Changes a directive.'],
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],

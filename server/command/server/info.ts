@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import type { Request } from '../../resp/request.ts'
 import { textsFrom } from '../arguments.ts'
 import type { CommandContext, Services } from '../context.ts'
@@ -364,6 +365,8 @@ export const info: CommandData = {
   group: 'server',
   since: '1.0.0',
   syntax: '[<section> ...]',
+  arguments: [arg.string('section', { optional: true, multiple: true })],
+  history: [['7.0.0', 'Several sections in one call.']],
   summary: 'Describes the server in numbers.',
   complexity: 'O(1)',
   tips: ['nondeterministic_output', 'request_policy:all_shards', 'response_policy:special'],

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import { clientMemory } from '../../client/describe.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
@@ -42,20 +43,22 @@ function usage({ reply }: CommandContext, request: Request): void {
   reply.null()
 }
 
-/** MEMORY STATS: the fields of Redis, filled from the runtime. */
+/** MEMORY STATS: the fields of Redis, filled from the runtime; what only an allocator would know is as if it wasted nothing. */
 function stats({ reply, server }: CommandContext): void {
   const { used, peak, rss, startup, clientBytes, overhead, dataset } = memoryUse(server)
-  const integers: readonly (readonly [string, number])[] = [
+  const fields: readonly (readonly [string, number, 'double'?])[] = [
     ['peak.allocated', peak],
     ['total.allocated', used],
     ['startup.allocated', startup],
     ['replication.backlog', 0],
+    ['replica.fullsync.buffer', 0],
     ['clients.slaves', 0],
     ['clients.normal', clientBytes],
     ['cluster.links', 0],
     ['aof.buffer', 0],
     ['lua.caches', 0],
     ['functions.caches', 0],
+    ['script.VMs', 0],
     ['overhead.db.hashtable.lut', 0],
     ['overhead.db.hashtable.rehashing', 0],
     ['overhead.total', overhead],
@@ -63,19 +66,30 @@ function stats({ reply, server }: CommandContext): void {
     ['keys.count', 0],
     ['keys.bytes-per-key', 0],
     ['dataset.bytes', dataset],
+    ['dataset.percentage', used > startup ? (dataset * 100) / (used - startup) : 0, 'double'],
+    ['peak.percentage', peak === 0 ? 0 : (used * 100) / peak, 'double'],
+    ['allocator.allocated', used],
+    ['allocator.active', used],
+    ['allocator.resident', rss],
+    ['allocator.muzzy', 0],
+    ['allocator-fragmentation.ratio', 1, 'double'],
+    ['allocator-fragmentation.bytes', 0],
+    ['allocator-rss.ratio', used === 0 ? 0 : rss / used, 'double'],
+    ['allocator-rss.bytes', rss - used],
+    ['rss-overhead.ratio', 1, 'double'],
+    ['rss-overhead.bytes', 0],
+    ['fragmentation', used === 0 ? 0 : rss / used, 'double'],
+    ['fragmentation.bytes', rss - used],
   ]
-  const doubles: readonly (readonly [string, number])[] = [
-    ['dataset.percentage', used > startup ? (dataset * 100) / (used - startup) : 0],
-    ['peak.percentage', peak === 0 ? 0 : (used * 100) / peak],
-    ['fragmentation', used === 0 ? 0 : rss / used],
-  ]
-  reply.map(integers.length + doubles.length + 1)
-  for (const [name, value] of integers) writeField(reply, name, value)
-  for (const [name, value] of doubles) {
+  reply.map(fields.length)
+  for (const [name, value, form] of fields) {
+    if (form !== 'double') {
+      writeField(reply, name, value)
+      continue
+    }
     reply.bulk(name)
     reply.double(value)
   }
-  writeField(reply, 'fragmentation.bytes', rss - used)
 }
 
 function mallocStats({ reply, server }: CommandContext): void {
@@ -145,6 +159,7 @@ export const memory: CommandData = {
       flags: ['readonly'],
       categories: ['read', 'slow'],
       syntax: '<key> [SAMPLES <count>]',
+      arguments: [arg.key('key'), arg.integer('count', { token: 'SAMPLES', optional: true })],
       summary: 'Answers null: there are no keys.',
       keys: { first: 2, last: 2, step: 1, read: true, write: false },
       handler: usage,

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger, parseTimeout } from '../arguments.ts'
 import { ADMIN } from '../container.ts'
@@ -97,6 +98,12 @@ const REPLICA_OF = {
   complexity: 'O(1)',
   flags: ['admin', 'noscript', 'stale', 'no_async_loading'],
   syntax: 'NO ONE | <host> <port>',
+  arguments: [
+    arg.oneOf('args', [
+      arg.block('host-port', [arg.string('host'), arg.integer('port')]),
+      arg.block('no-one', arg.words('NO ONE')),
+    ]),
+  ],
   handler: replicaOf,
 } as const satisfies Partial<CommandData>
 
@@ -125,6 +132,7 @@ export const REPLICATION_COMMANDS = {
     arity: 3,
     since: '3.0.0',
     syntax: '<numreplicas> <timeout>',
+    arguments: [arg.integer('numreplicas'), arg.integer('timeout')],
     summary: 'Answers 0: there are no replicas.',
     handler: wait,
   },
@@ -133,11 +141,17 @@ export const REPLICATION_COMMANDS = {
     arity: 4,
     since: '7.2.0',
     syntax: '<numlocal> <numreplicas> <timeout>',
+    arguments: [arg.integer('numlocal'), arg.integer('numreplicas'), arg.integer('timeout')],
     summary: 'Answers zeros: there are neither files nor replicas.',
     handler: waitAof,
   },
   replicaof: { ...REPLICA_OF, since: '5.0.0', summary: 'Answers OK to NO ONE only.' },
-  slaveof: { ...REPLICA_OF, since: '1.0.0', summary: 'Is REPLICAOF.' },
+  slaveof: {
+    ...REPLICA_OF,
+    since: '1.0.0',
+    summary: 'Is REPLICAOF.',
+    deprecated: { since: '5.0.0', replacedBy: '`REPLICAOF`' },
+  },
   failover: {
     ...ADMIN,
     arity: -1,
@@ -145,6 +159,15 @@ export const REPLICATION_COMMANDS = {
     flags: ['admin', 'noscript', 'stale'],
     since: '6.2.0',
     syntax: '[TO <host> <port> [FORCE]] [ABORT] [TIMEOUT <milliseconds>]',
+    arguments: [
+      arg.block(
+        'target',
+        [arg.string('host'), arg.integer('port'), arg.word('FORCE', { optional: true })],
+        { token: 'TO', optional: true },
+      ),
+      arg.word('ABORT', { optional: true }),
+      arg.integer('milliseconds', { token: 'TIMEOUT', optional: true }),
+    ],
     summary: 'Is refused: there are no replicas.',
     handler: failover,
   },

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import type { AuditEntry } from '../../token/revoke/audit.ts'
 import { checkRoleRules } from '../../token/grant/role-check.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
@@ -125,6 +126,10 @@ export const respcast: CommandData = {
       ...COMMON,
       arity: -2,
       syntax: '[COUNT <count>] [SINCE <unix-time-milliseconds>]',
+      arguments: [
+        arg.integer('count', { token: 'COUNT', optional: true }),
+        arg.integer('unix-time-milliseconds', { token: 'SINCE', optional: true }),
+      ],
       summary: 'Lists who revoked what, when and why.',
       help: ['Lists who revoked what, when and why, newest first.'],
       complexity: 'O(N) with N the number of entries kept at hand.',
@@ -134,6 +139,7 @@ export const respcast: CommandData = {
       ...COMMON,
       arity: -3,
       syntax: '<rule> [<rule> ...]',
+      arguments: [arg.string('rule', { multiple: true })],
       summary: 'Tries the rules of a role without storing them.',
       complexity: 'O(N) with N the number of rules.',
       secret: 2,
@@ -152,6 +158,7 @@ export const respcast: CommandData = {
       ...COMMON,
       arity: 3,
       syntax: '<client-id>',
+      arguments: [arg.integer('client-id')],
       summary: 'Lists what a client is subscribed to.',
       help: [
         'Lists the channels, patterns and shard channels of a client, each with the user who',

@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import { CLOSES } from '../../client/close.ts'
 import type { Request } from '../../resp/request.ts'
 import { parseInteger } from '../arguments.ts'
@@ -121,6 +122,17 @@ const FLUSH = {
   group: 'server',
   since: '1.0.0',
   syntax: '[ASYNC|SYNC]',
+  arguments: [
+    arg.oneOf(
+      'flush-type',
+      [arg.word('ASYNC', { since: '4.0.0' }), arg.word('SYNC', { since: '6.2.0' })],
+      { optional: true },
+    ),
+  ],
+  history: [
+    ['4.0.0', 'ASYNC was added.'],
+    ['6.2.0', 'SYNC was added, and the directive lazyfree-lazy-user-flush.'],
+  ],
   summary: 'Has no effect: there are no keys.',
   complexity: 'O(1)',
   tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
@@ -170,6 +182,21 @@ export const SERVER_COMMANDS = {
     flags: ['admin', 'noscript', 'loading', 'stale', 'no_multi', 'allow_busy'],
     since: '1.0.0',
     syntax: '[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]',
+    arguments: [
+      arg.oneOf(
+        'abort-selector',
+        [
+          arg.block('save-selector-block', [
+            arg.oneOf('save-selector', arg.words('NOSAVE SAVE'), { optional: true }),
+            arg.word('NOW', { since: '7.0.0', optional: true }),
+            arg.word('FORCE', { since: '7.0.0', optional: true }),
+          ]),
+          arg.word('ABORT', { since: '7.0.0' }),
+        ],
+        { optional: true },
+      ),
+    ],
+    history: [['7.0.0', '`NOW`, `FORCE` and `ABORT`.']],
     summary: 'Ends the server in good order.',
     complexity: 'O(1)',
     handler: shutdown,
@@ -181,6 +208,7 @@ export const SERVER_COMMANDS = {
     group: 'server',
     since: '5.0.0',
     syntax: '[VERSION <version>]',
+    arguments: [arg.integer('version', { token: 'VERSION', optional: true })],
     summary: 'Draws something, and says the version.',
     handler: lolwut,
   },
@@ -201,20 +229,36 @@ export const SERVER_COMMANDS = {
         tips: ['nondeterministic_output_order'],
         handler: ({ reply }) => reply.array(0),
       },
-      load: { ...FORBIDDEN_MODULE, arity: -3, syntax: '<path> [<arg> ...]' },
+      load: {
+        ...FORBIDDEN_MODULE,
+        arity: -3,
+        syntax: '<path> [<arg> ...]',
+        arguments: [arg.string('path'), arg.string('arg', { optional: true, multiple: true })],
+      },
       loadex: {
         ...FORBIDDEN_MODULE,
         arity: -3,
         since: '7.0.0',
         syntax: '<path> [CONFIG <name> <value> ...] [ARGS ...]',
+        arguments: [
+          arg.string('path'),
+          arg.block('configs', [arg.string('name'), arg.string('value')], {
+            token: 'CONFIG',
+            optional: true,
+            multiple: true,
+            multipleToken: true,
+          }),
+          arg.string('args', { token: 'ARGS', optional: true, multiple: true }),
+        ],
       },
-      unload: { ...FORBIDDEN_MODULE, arity: 3, syntax: '<name>' },
+      unload: { ...FORBIDDEN_MODULE, arity: 3, syntax: '<name>', arguments: [arg.string('name')] },
     },
   },
   debug: {
     ...forbidden(notAllowed('DEBUG')),
     arity: -2,
     since: '1.0.0',
+    isSystemCommand: true,
     syntax: '<subcommand> [<arg> ...]',
   },
 } as const satisfies CommandRecord

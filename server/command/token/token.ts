@@ -1,3 +1,4 @@
+import * as arg from '../argument.ts'
 import { describeClient } from '../../client/describe.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
@@ -146,6 +147,40 @@ export const token: CommandData = {
           'Options: BEFORE <unix-ms>, HARD, TTL <seconds> or PERSIST, REASON <text>, MESSAGE <text>, DRYRUN.',
         ],
       ],
+      arguments: [
+        arg.oneOf('target', [
+          arg.string('jti', { token: 'JTI', shown: 'id' }),
+          arg.string('sub', { token: 'SUB' }),
+          arg.string('group', { token: 'GROUP' }),
+          arg.string('role', { token: 'ROLE', shown: 'name' }),
+          arg.string('kid', { token: 'KID' }),
+          arg.string('key', { token: 'KEY', shown: 'thumbprint' }),
+          arg.string('issuer', { token: 'ISSUER', shown: 'alias' }),
+          arg.word('ALL'),
+          arg.block('channel', [
+            arg.pattern('pattern', { token: 'CHANNEL' }),
+            arg.oneOf(
+              'holder',
+              [
+                arg.string('sub', { token: 'SUB' }),
+                arg.string('role', { token: 'ROLE', shown: 'name' }),
+                arg.string('group', { token: 'GROUP' }),
+              ],
+              { token: 'FOR', optional: true },
+            ),
+            arg.oneOf('use', arg.words('SUBSCRIBE PUBLISH'), { token: 'ONLY', optional: true }),
+          ]),
+        ]),
+        arg.string('issuer-alias', { token: 'FROM', optional: true }),
+        arg.integer('unix-time-milliseconds', { token: 'BEFORE', optional: true }),
+        arg.word('HARD', { optional: true }),
+        arg.oneOf('lifetime', [arg.integer('seconds', { token: 'TTL' }), arg.word('PERSIST')], {
+          optional: true,
+        }),
+        arg.string('reason', { token: 'REASON', optional: true }),
+        arg.string('message', { token: 'MESSAGE', optional: true }),
+        arg.word('DRYRUN', { optional: true }),
+      ],
       summary:
         'Refuses tokens and ends their sessions, or takes channels away from them. Answers how many sessions it hit, once that is on disk.',
       complexity:
@@ -156,6 +191,7 @@ export const token: CommandData = {
       ...ADMIN_WAITING,
       arity: 3,
       syntax: '<id>',
+      arguments: [arg.string('id')],
       summary: 'Takes a revocation back. Sessions that it ended stay ended.',
       help: ['Takes a revocation back.'],
       complexity: 'O(1)',
@@ -174,6 +210,20 @@ export const token: CommandData = {
       ...COMMON,
       arity: -3,
       syntax: '<jwt> | CLIENT <id> [<command> [<arg> ...]]',
+      arguments: [
+        arg.oneOf('session', [
+          arg.string('token', { shown: 'jwt' }),
+          arg.block(
+            'client',
+            [
+              arg.integer('client-id'),
+              arg.string('command', { optional: true }),
+              arg.string('arg', { optional: true, multiple: true }),
+            ],
+            { token: 'CLIENT' },
+          ),
+        ]),
+      ],
       summary: 'Says what a token or a token session may do, and why.',
       help: ['Says what a token or a session may do, and what allows or denies it.'],
       complexity: 'O(N) with N the number of patterns that the token grants.',
@@ -189,6 +239,7 @@ export const token: CommandData = {
       group: 'connection',
       since: '0.1.0',
       syntax: '<command> <channel>',
+      arguments: [arg.string('command'), arg.string('channel')],
       summary:
         'Says whether this connection may run a command on a channel, and if not, what refuses it.',
       help: ['Says what denies a command on a channel to this session.'],

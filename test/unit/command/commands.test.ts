@@ -51,7 +51,7 @@ const ROWS = `
   client|list -2 | admin noscript loading stale | @admin @slow @dangerous @connection | 0,0,0 | connection 2.4.0
   client|no-evict 3 | admin noscript loading stale | @admin @slow @dangerous @connection | 0,0,0 | connection 7.0.0
   client|no-touch 3 | noscript loading stale | @slow @connection | 0,0,0 | connection 7.2.0
-  client|pause -3 | admin noscript loading stale | @admin @slow @dangerous @connection | 0,0,0 | connection 2.9.50
+  client|pause -3 | admin noscript loading stale | @admin @slow @dangerous @connection | 0,0,0 | connection 3.0.0
   client|reply 3 | noscript loading stale | @slow @connection | 0,0,0 | connection 3.2.0
   client|setinfo 4 | noscript loading stale | @slow @connection | 0,0,0 | connection 7.2.0
   client|setname 3 | noscript loading stale | @slow @connection | 0,0,0 | connection 2.6.9

@@ -21,9 +21,15 @@ describe('MEMORY', () => {
   test('STATS answers a map of numbers', () => {
     const text = new TestCore().connect({ protocol: 3 }).send('MEMORY', 'STATS')
     expect(text).toMatch(
-      /^%21\r\n\$14\r\npeak\.allocated\r\n:4000\r\n\$15\r\ntotal\.allocated\r\n:3000\r\n/,
+      /^%33\r\n\$14\r\npeak\.allocated\r\n:4000\r\n\$15\r\ntotal\.allocated\r\n:3000\r\n/,
     )
     expect(text).toContain('$14\r\nclients.normal\r\n:4096\r\n')
+    expect(text).toMatch(
+      /replication\.backlog\r\n:0\r\n\$23\r\nreplica\.fullsync\.buffer\r\n:0\r\n/,
+    )
+    expect(text).toMatch(/functions\.caches\r\n:0\r\n\$10\r\nscript\.VMs\r\n:0\r\n/)
+    expect(text).toContain('$18\r\nallocator.resident\r\n:6000\r\n')
+    expect(text).toContain('$19\r\nallocator-rss.ratio\r\n,2\r\n')
     expect(text).toContain('$15\r\npeak.percentage\r\n,75\r\n')
     expect(text).toContain('$13\r\nfragmentation\r\n,2\r\n')
     expect(text).toMatch(/\$19\r\nfragmentation\.bytes\r\n:3000\r\n$/)
