@@ -184,7 +184,7 @@ describe('Two hundred connections of a stranger', () => {
     core.eviction.start()
     if (name === 'connectionRejected') core.admission.close()
     for (let i = 0; i < 200; i++) await act(core)
-    core.stop()
+    await core.stop()
     const { text } = PEER_LINES[name]
     expect(lines.filter(({ msg }) => msg === text)).toHaveLength(10)
     expect(lines.filter(({ like }) => like === text)).toMatchObject([{ leftOut: 190 }])
