@@ -2,6 +2,7 @@ import { destination, pino, stdTimeFunctions, type DestinationStream, type Logge
 import { utf8Length } from '../shared/bytes.ts'
 import { escapeInvisible } from '../shared/words.ts'
 import type { Clock } from './clock.ts'
+import { LogFile } from './log-file.ts'
 
 /** The server's log: pino, JSON lines. */
 export type { Logger } from 'pino'
@@ -18,13 +19,33 @@ const LEVELS = {
 /** The words of the directive `loglevel`. */
 type LogLevel = keyof typeof LEVELS
 
+/** A log that was opened by its name. */
+interface OpenLog {
+  readonly log: Logger
+  /** Opens its file anew, as after a rotation; on standard output it does nothing. */
+  readonly reopen: () => void
+}
+
 /**
  * Opens the log.
  *
  * @param file Path; empty for standard output.
+ * @throws The system's error if the file cannot be opened.
  */
-export function openLog(level: LogLevel, file: string): Logger {
-  return logTo(level, destination({ dest: file === '' ? 1 : file, sync: true, mkdir: false }))
+export function openLog(level: LogLevel, file: string, clock: Clock): OpenLog {
+  if (file === '') {
+    return { log: logTo(level, destination({ dest: 1, sync: true })), reopen: () => {} }
+  }
+  const target = new LogFile(file, clock)
+  const log = logTo(level, target)
+  const reopen = (): void => {
+    try {
+      target.reopen()
+    } catch (error) {
+      log.error({ err: error }, 'logfile cannot be reopened; the file before it is still written')
+    }
+  }
+  return { log, reopen }
 }
 
 /** A log that writes its lines to `stream`, with every text of a field {@link shown}. */

@@ -18,7 +18,7 @@ const DEV_TOKEN_SECONDS = 12 * 3600
  */
 export async function serve(argv: readonly string[]): Promise<void> {
   const { config, dev } = readConfig(argv)
-  const log = openLog(config.choice('loglevel'), config.path('logfile'))
+  const { log, reopen } = openLog(config.choice('loglevel'), config.path('logfile'), systemClock)
   if (config.withoutEffect.length > 0) {
     log.warn({ directives: config.withoutEffect }, 'directives without effect in this server')
   }
@@ -28,9 +28,10 @@ export async function serve(argv: readonly string[]): Promise<void> {
   const addresses = await gateway.start()
   const pidFile = config.path('pidfile')
   if (pidFile !== '') writeFileSync(pidFile, `${process.pid}\n`)
-  onSignals(log, end, () =>
-    reloadConfiguration(config, log, { env: process.env, cwd: process.cwd(), argv }),
-  )
+  onSignals(log, end, () => {
+    reopen()
+    reloadConfiguration(config, log, { env: process.env, cwd: process.cwd(), argv })
+  })
   if (dev) await greet(dev, addresses)
   else announce(log, addresses)
   await ended

@@ -64,7 +64,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestGate
   }
   const config = new Config(loadConfig({ argv, env, cwd: dir }))
   const clock = options.clock ?? systemClock
-  const log = options.logFile === undefined ? silentLog() : openLog('debug', options.logFile)
+  const log =
+    options.logFile === undefined ? silentLog() : openLog('debug', options.logFile, systemClock).log
   const gateway = new Gateway({ config, log, clock, anyPort: true })
   const { resp, http = 0, admin = 0 } = await gateway.start()
   return {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../server/clock.ts'
@@ -64,4 +64,41 @@ test('SIGHUP makes a running server read its configuration and its key files aga
   expect(await ask(admin, 'CONFIG', 'GET', 'tcp-backlog')).toEqual(['tcp-backlog', '511'])
   expect(readFileSync(log, 'utf8')).not.toContain(second)
   client.destroy()
+})
+
+test('SIGHUP opens a log that was renamed anew, and no line is lost', async () => {
+  const dir = folderWith()
+  const port = await freePort()
+  const log = join(dir, 'log')
+  const directives = {
+    dir,
+    port,
+    bind: '127.0.0.1',
+    'http-port': 0,
+    'admin-port': 0,
+    logfile: 'log',
+  }
+  const args = Object.entries(directives).flatMap(([name, value]) => [`--${name}`, String(value)])
+  const { child } = respcast(open, [...args, '--loglevel', 'verbose'], { cwd: dir })
+  const lines = (file: string): string[] => {
+    try {
+      return readFileSync(file, 'utf8').split('\n')
+    } catch {
+      return []
+    }
+  }
+  const has = (file: string, text: string): boolean => lines(file).some((one) => one.includes(text))
+  await eventually('the server is ready', () => has(log, 'ready to accept'))
+  const before = lines(log).length
+
+  renameSync(log, `${log}.1`)
+  child.kill('SIGHUP')
+  await eventually(
+    'the new file has what it says about the configuration',
+    () => lines(log).length > 1,
+  )
+  expect(lines(`${log}.1`)).toHaveLength(before)
+  child.kill('SIGTERM')
+  await eventually('the new file has its end', () => has(log, '"stopped"'))
+  expect(has(log, 'ready to accept')).toBe(false)
 })
