@@ -23,7 +23,7 @@ export default defineConfig({
         test: {
           ...parallel,
           name: 'integration',
-          globalSetup: 'test/support/build-server.ts',
+          globalSetup: 'test/support/build.ts',
           include: ['test/integration/**/*.test.ts', 'test/interop/**/*.test.ts'],
         },
       },

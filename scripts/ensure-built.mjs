@@ -2,36 +2,49 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What `npm start` serves, and the folders that each is built from. */
+/** What the build makes, in its order, and the folders that each is built from. */
 const OUTPUTS = [
-  { file: 'dist/server/main.js', script: 'build:server', sources: ['server', 'shared'] },
-  { file: 'dist/client/client.js', script: 'build:client', sources: ['web/client', 'shared'] },
+  { files: ['dist/server/main.js'], script: 'build:server', sources: ['server', 'shared'] },
   {
-    file: 'dist/page/index.html',
+    files: ['dist/client/client.js', 'dist/client/types/web/client/index.d.ts'],
+    script: 'build:client',
+    sources: ['web/client', 'shared'],
+  },
+  {
+    // The types of both are in one folder, which the build of the client empties.
+    files: ['dist/react/react.js', 'dist/client/types/web/react/index.d.ts'],
+    script: 'build:react',
+    sources: ['web/react', 'web/client', 'shared'],
+  },
+  {
+    files: ['dist/page/index.html'],
     script: 'build:page',
     sources: ['web/playground', 'web/style', 'web/client', 'shared'],
   },
   {
-    file: 'dist/console/index.html',
+    files: ['dist/console/index.html'],
     script: 'build:console',
     sources: ['web/console', 'web/style', 'web/client', 'shared'],
   },
+  {
+    files: ['dist/package/package.json'],
+    script: 'build:package',
+    sources: ['web/package', 'web/react', 'web/client', 'shared', 'package.json', 'docs/client.md'],
+  },
 ]
 
-/** The latest change in a folder, in ms since 1970. */
-function newest(folder) {
-  let latest = 0
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    latest = Math.max(latest, entry.isDirectory() ? newest(path) : statSync(path).mtimeMs)
-  }
-  return latest
+/** The latest change of a file or in a folder, in ms since 1970. */
+function newest(path) {
+  const stats = statSync(path)
+  if (!stats.isDirectory()) return stats.mtimeMs
+  return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))))
 }
 
 const root = join(import.meta.dirname, '..')
-for (const { file, script, sources } of OUTPUTS) {
-  const path = join(root, file)
-  const built = existsSync(path) ? statSync(path).mtimeMs : 0
+for (const { files, script, sources } of OUTPUTS) {
+  const built = Math.min(
+    ...files.map((file) => join(root, file)).map((path) => (existsSync(path) ? newest(path) : 0)),
+  )
   if (sources.every((source) => newest(join(root, source)) <= built)) continue
   process.stderr.write(`building (${script}) ...\n`)
   const { status } = spawnSync('npm', ['run', '--silent', script], {

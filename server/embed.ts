@@ -6,7 +6,7 @@ import { Gateway } from './gateway.ts'
 import { respcastPlugin } from './http/public.ts'
 import { silentLog, type Logger } from './log.ts'
 
-export type { RespcastHandle } from './http/public.ts'
+export type { RespcastHandle } from './http/handle.ts'
 
 /** Options of an application that embeds the server. */
 export interface EmbedOptions {

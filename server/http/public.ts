@@ -3,6 +3,7 @@ import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
 import type { ServerTls } from '../transport/tls.ts'
 import type { WaitingSockets } from '../transport/waiting-sockets.ts'
+import type { RespcastHandle } from './handle.ts'
 import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
 
@@ -11,24 +12,6 @@ interface RespcastPluginOptions {
   readonly core: Core
   readonly keepAlive: KeepAlive
   readonly waiting?: WaitingSockets
-}
-
-/** `app.respcast`: Pub/Sub from within an application that embeds the server. */
-export interface RespcastHandle {
-  /**
-   * PUBLISH. Texts are encoded as UTF-8.
-   *
-   * @returns How many deliveries were made by this server.
-   */
-  publish(channel: string | Uint8Array, payload: string | Uint8Array): number
-  /** SPUBLISH. */
-  spublish(shardChannel: string | Uint8Array, payload: string | Uint8Array): number
-}
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    readonly respcast: RespcastHandle
-  }
 }
 
 /** The core as a Fastify plugin: the WebSocket at `ws-path`, and `app.respcast`. */
@@ -62,7 +45,7 @@ export async function createPublicApp(
 }
 
 /** `app.respcast` of a core. */
-function handleOf(core: Core): FastifyInstance['respcast'] {
+function handleOf(core: Core): RespcastHandle {
   return {
     publish: (channel, payload) => core.publish('channel', bytesOf(channel), bytesOf(payload)),
     spublish: (channel, payload) => core.publish('shard', bytesOf(channel), bytesOf(payload)),

@@ -1,7 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import { defineConfig } from 'vite'
 
-/** The hooks for React: `react.js`. It contains neither React nor the client. */
+/**
+ * The hooks for React: `react.js`. It contains neither React nor the client. It is marked as code of the browser, so that server
+ * components may import it.
+ */
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [
@@ -22,6 +25,6 @@ export default defineConfig({
     emptyOutDir: true,
     sourcemap: true,
     lib: { entry: 'index.ts', formats: ['es'], fileName: () => 'react.js' },
-    rolldownOptions: { external: ['react'] },
+    rolldownOptions: { external: ['react'], output: { banner: `'use client';` } },
   },
 })

@@ -1,0 +1,201 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { build } from 'vite'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canRunBrowser, launchChromium } from '../browser/chromium.ts'
+import { folderWith } from '../support/folder.ts'
+import { installPacked, pageProgram, pinned, run } from '../support/packaged.ts'
+import { ROOT } from '../support/process.ts'
+import { connectionsOfTwoTabs } from '../support/two-tabs.ts'
+
+/** An application that has the packed packages installed. */
+let folder: string
+
+beforeAll(async () => {
+  folder = folderWith({}, afterAll)
+  await installPacked(folder, pinned('react', '@types/react', '@types/node'))
+}, 120_000)
+
+/** Writes a file of the application. */
+function write(name: string, text: string): void {
+  writeFileSync(join(folder, name), text)
+}
+
+describe('what is packed', () => {
+  /** Checks the package in a folder. @returns The faults found. */
+  const faultsOf = (path: string): string =>
+    spawnSync(process.execPath, ['scripts/check-package.mjs', path], {
+      cwd: ROOT,
+    }).stderr.toString()
+
+  test('has every file that its manifest names, declarations that lead nowhere else, and maps with their sources', () => {
+    expect(faultsOf('.') + faultsOf('dist/package')).toBe('')
+  })
+
+  test.each<[string, string, (copy: string) => void]>([
+    ['./react/react.js was not built', 'a file', (copy) => rmSync(join(copy, 'react/react.js'))],
+    [
+      'client/types/web/client/index.d.ts leads to ./client.ts',
+      'a declaration',
+      (copy) => rmSync(join(copy, 'client/types/web/client/client.d.ts')),
+    ],
+    [
+      'types of ./react need fs-extra',
+      'a package',
+      (copy) =>
+        writeFileSync(
+          join(copy, 'client/types/web/react/index.d.ts'),
+          `export type { A } from 'fs-extra'`,
+        ),
+    ],
+    [
+      'react/react.js.map lacks its sources',
+      'a source',
+      (copy) => writeFileSync(join(copy, 'react/react.js.map'), '{"sources":["a.ts"]}'),
+    ],
+  ])('is refused with "%s" where %s is missing', (fault, _what, spoil) => {
+    const copy = folderWith()
+    cpSync(join(ROOT, 'dist/package'), copy, { recursive: true })
+    spoil(copy)
+    expect(faultsOf(copy)).toContain(fault)
+  })
+})
+
+describe('the installed packages', () => {
+  test('have a command line that starts', async () => {
+    const { stdout } = await run(folder, join(folder, 'node_modules/.bin/respcast'), ['--version'])
+    expect(stdout).toMatch(/^respcast \d+\.\d+\.\d+\n$/)
+  })
+
+  test('are a plugin of Fastify, and can be imported on a server', async () => {
+    write(
+      'server.mjs',
+      `import fastify from 'fastify'
+      import { respcast } from 'respcast'
+      import { connect } from 'respcast/client'
+      import { useChannel } from 'respcast/react'
+      import * as client from 'respcast-client'
+      import * as react from 'respcast-client/react'
+      const app = fastify()
+      await app.register(respcast, { directives: { port: '0', 'http-bind': '127.0.0.1' } })
+      await app.ready()
+      console.log(app.respcast.publish('news', 'hello'), typeof connect, typeof useChannel)
+      console.log(typeof client.connect, typeof react.useChannel)
+      await app.close()`,
+    )
+    const { stdout } = await run(folder, process.execPath, ['server.mjs'])
+    expect(stdout).toBe('0 function function\nfunction function\n')
+  })
+
+  test('install nothing beside the client, where only the client is asked for', () => {
+    const manifest = readFileSync(join(folder, 'node_modules/respcast-client/package.json'), 'utf8')
+    expect(JSON.parse(manifest)).not.toHaveProperty('dependencies')
+  })
+})
+
+describe('their types', () => {
+  const SERVER = `
+    import fastify from 'fastify'
+    import { respcast } from 'respcast'
+    import type { EmbedOptions, RespcastHandle } from 'respcast'
+    const app = fastify()
+    await app.register(respcast, { directives: { port: '0' } } satisfies EmbedOptions)
+    const handle: RespcastHandle = app.respcast
+    export const receivers: number = handle.publish('news', 'hello')
+  `
+  const page = (library: string, hooks: string): string => `
+    import { connect } from '${library}'
+    import type { ConnectOptions, Message } from '${library}'
+    import { useChannel, useRespcast } from '${hooks}'
+    interface Channels { 'room:*': { text: string }; ticker: number }
+    const options: ConnectOptions = { codec: 'json', share: 'tabs', tabsWorker: '/tabs-worker.js' }
+    export const client = connect<Channels>('/ws', options)
+    declare module '${hooks}' { interface Register { client: typeof client } }
+    for await (const { data } of client.subscribe('ticker')) data.toFixed()
+    export function Room() {
+      const respcast = useRespcast()
+      const last: Message<number> | undefined = useChannel('ticker').value
+      const { value } = useChannel('room:7', {
+        initial: [] as string[],
+        reduce: (lines, { data }) => [...lines, data.text],
+      })
+      // @ts-expect-error -- The application has no such channel.
+      useChannel('elsewhere')
+      return <p onClick={() => void respcast.publish('ticker', 1)}>{value.length}{last?.data}</p>
+    }
+  `
+
+  /** Compiles files of the application. @returns Complaints, of which there may be none. */
+  async function compile(config: object): Promise<string> {
+    write('tsconfig.json', JSON.stringify(config))
+    const tsc = join(ROOT, 'node_modules/.bin/tsc')
+    return (await run(folder, tsc, ['-p', 'tsconfig.json'])).stdout
+  }
+
+  test.each([
+    ['bundler', 'ESNext', true],
+    ['bundler', 'ESNext', false],
+    ['node16', 'Node16', false],
+  ])(
+    'are strict under %s with %s, skipLibCheck %s',
+    async (moduleResolution, module, skipLibCheck) => {
+      write('server.ts', SERVER)
+      write('page.tsx', page('respcast/client', 'respcast/react'))
+      write('small.tsx', page('respcast-client', 'respcast-client/react'))
+      const compilerOptions = {
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+        skipLibCheck,
+        target: 'ES2022',
+        module,
+        moduleResolution,
+        jsx: 'react-jsx',
+        lib: ['ES2022', 'DOM', 'DOM.Iterable'],
+        types: [],
+      }
+      // A page knows nothing of Node.js, and a server nothing of pages.
+      expect(await compile({ compilerOptions, files: ['page.tsx', 'small.tsx'] })).toBe('')
+      const onServer = { ...compilerOptions, lib: ['ES2022'], types: ['node'] }
+      expect(await compile({ compilerOptions: onServer, files: ['server.ts'] })).toBe('')
+    },
+  )
+})
+
+describe.runIf(canRunBrowser)('an application with `share: tabs`, in two tabs', () => {
+  const PAGE = `<!doctype html><title>none</title><script type="module" src="./main.js"></script>`
+  let browser: Browser
+
+  beforeAll(async () => {
+    browser = await launchChromium()
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+  })
+
+  test.each(['respcast/client', 'respcast-client'])(
+    'shares one connection when Vite builds it with %s',
+    async (library) => {
+      write('index.html', PAGE)
+      write('main.js', pageProgram(library))
+      await build({ root: folder, configFile: false, logLevel: 'error' })
+      expect(await connectionsOfTwoTabs(browser, join(folder, 'dist'))).toBe(1)
+    },
+  )
+
+  test('shares one connection when esbuild builds it and the worker lies beside it, else has one for each tab', async () => {
+    const out = join(folder, 'esbuild')
+    mkdirSync(out)
+    write('main.js', pageProgram('respcast-client'))
+    const args = ['main.js', '--bundle', '--format=esm', `--outdir=${out}`]
+    await run(folder, join(ROOT, 'node_modules/.bin/esbuild'), args)
+    writeFileSync(join(out, 'index.html'), PAGE)
+    expect(await connectionsOfTwoTabs(browser, out)).toBe(2)
+    const worker = join(folder, 'node_modules/respcast-client/client/tabs-worker.js')
+    cpSync(worker, join(out, 'tabs-worker.js'))
+    expect(await connectionsOfTwoTabs(browser, out)).toBe(1)
+  })
+})
