@@ -59,6 +59,14 @@ export interface Tracking {
   isBroken: boolean
 }
 
+/** The keys of WATCH. They are counted and shown: no key ever changes. */
+export interface Watched {
+  /** Byte strings, each after its database and a colon. */
+  readonly keys: Set<string>
+  /** Bytes of the keys. */
+  bytes: number
+}
+
 /** CLIENT REPLY. */
 type ReplyMode = 'on' | 'off' | 'skip-next' | 'skip-this'
 
@@ -89,6 +97,8 @@ export class Client implements Subscriber {
   database = 0
   replyMode: ReplyMode = 'on'
   transaction: Transaction | undefined
+  /** Made by the first WATCH, until the next transaction ends. */
+  watched: Watched | undefined
   overlay: Overlay | undefined
   /** Full name of the last command. */
   lastCommand = ''
@@ -183,6 +193,12 @@ export class Client implements Subscriber {
     return this.subscriptions.any ? 'pubsub' : 'normal'
   }
 
+  /** Ends the transaction, executed or not, and with it what WATCH began. */
+  endTransaction(): void {
+    this.transaction = undefined
+    this.watched = undefined
+  }
+
   /**
    * Ends the connection. From now on nothing is executed for it and nothing is delivered to it.
    *
@@ -194,7 +210,7 @@ export class Client implements Subscriber {
     if (this.#cause) return
     this.#cause = cause
     this.#endDeadline()
-    this.transaction = undefined
+    this.endTransaction()
     if (cause === CLOSES.peerClosed) this.output.terminate()
     else this.output.end(cause, lastPush)
     this.#host.closed(this, cause)

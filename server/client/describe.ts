@@ -6,7 +6,7 @@ import type { Client } from './client.ts'
 /** Cost of an idle connection: client, parser, queues and the socket's object. A round estimate. */
 const CONNECTION_BYTES = 4_096
 
-/** Cost of a subscription beyond its name: its places in the indexes of both sides. A round estimate. */
+/** Cost of a subscription beyond its name: its places in the indexes of both sides. Of a watched key too. A round estimate. */
 const SUBSCRIPTION_BYTES = 128
 
 /** Bytes of a field that CLIENT LIST shows; three dots stand for the rest. */
@@ -21,12 +21,13 @@ const LONGEST_LOGGED = 512
  * unfinished input, transaction and subscriptions. Takes constant time: names of channels are not measured.
  */
 export function clientMemory(client: Client): number {
-  const { subscriptions, transaction } = client
+  const { subscriptions, transaction, watched } = client
   return (
     CONNECTION_BYTES +
     client.output.heldBytes +
     client.queryBytes +
     (transaction?.bytes ?? 0) +
+    (watched ? watched.bytes + watched.keys.size * SUBSCRIPTION_BYTES : 0) +
     (subscriptions.count + subscriptions.shardCount) * SUBSCRIPTION_BYTES
   )
 }
@@ -81,7 +82,7 @@ export function describeClient(client: Client, nowMs: number): string {
     ['psub', subscriptions.names('pattern').size],
     ['ssub', subscriptions.names('shard').size],
     ['multi', transaction ? transaction.queue.length : -1],
-    ['watch', 0],
+    ['watch', client.watched?.keys.size ?? 0],
     ['qbuf', client.queryBytes],
     ['qbuf-free', 0],
     ['argv-mem', 0],

@@ -218,7 +218,7 @@ export class Dispatcher {
     const isExec = command?.spec.name === 'exec'
     if (command) command.rejectedCalls++
     if (client.transaction) client.transaction.dirty = true
-    if (isExec) client.transaction = undefined
+    if (isExec) client.endTransaction()
     const isLine = typeof refusal === 'string'
     if (isExec && refusal !== CROSS_SLOT) {
       const reason = isLine ? refusal : refusal.text

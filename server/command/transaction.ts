@@ -52,15 +52,16 @@ function exec(context: CommandContext): void {
     return
   }
   if (transaction.dirty) {
-    client.transaction = undefined
+    client.endTransaction()
     reply.error('EXECABORT Transaction discarded because of previous errors.')
     return
   }
   // With replies switched off the pushes of subscribing commands still go out, so the header must not.
   if (client.replyMode === 'on') reply.array(transaction.queue.length)
+  client.watched = undefined
   // Meanwhile the client is in its transaction, and CLIENT INFO and ACL LOG show it so.
   context.runTransaction(transaction.queue)
-  client.transaction = undefined
+  client.endTransaction()
   // CLIENT REPLY silences each command by itself, and has no effect on those before it.
   context.repliedByPush = true
 }
@@ -70,7 +71,28 @@ function discard({ client, reply }: CommandContext): void {
     reply.error('ERR DISCARD without MULTI')
     return
   }
-  client.transaction = undefined
+  client.endTransaction()
+  reply.ok()
+}
+
+/** WATCH key ...: keeps the keys, of which none will ever change. */
+function watch({ client, reply }: CommandContext, request: Request): void {
+  if (client.transaction) {
+    reply.error('ERR WATCH inside MULTI is not allowed')
+    return
+  }
+  const watched = (client.watched ??= { keys: new Set(), bytes: 0 })
+  const { maxNamesPerCommand: most } = client.limits
+  for (let i = 1; i < request.count; i++) {
+    const key = `${client.database}:${request.text(i)}`
+    if (watched.keys.has(key)) continue
+    if (watched.keys.size >= most) {
+      reply.error(`ERR at most ${most} watched keys are allowed on this connection`)
+      return
+    }
+    watched.keys.add(key)
+    watched.bytes += key.length
+  }
   reply.ok()
 }
 
@@ -120,16 +142,16 @@ export const TRANSACTION_COMMANDS: CommandRecord = {
     summary: 'Has no effect: there are no keys that could change.',
     keys: { first: 1, last: -1, step: 1, read: true, write: false },
     notQueued: true,
-    handler: ({ client, reply }) => {
-      if (client.transaction) reply.error('ERR WATCH inside MULTI is not allowed')
-      else reply.ok()
-    },
+    handler: watch,
   },
   unwatch: {
     ...FAST,
     arity: 1,
     since: '2.2.0',
     summary: 'Has no effect: there are no keys that could change.',
-    handler: ({ reply }) => reply.ok(),
+    handler: ({ client, reply }) => {
+      client.watched = undefined
+      reply.ok()
+    },
   },
 }

@@ -230,7 +230,7 @@ function resetClient(context: CommandContext): void {
   server.monitors.delete(client)
   client.tracking = undefined
   client.readOnly = false
-  client.transaction = undefined
+  client.endTransaction()
   client.database = 0
   client.name = ''
   client.noEvict = false

@@ -12,7 +12,11 @@ function clientsSection(server: Services): InfoFields {
   const { clients, counters, load, pause, registry } = server
   let tracking = 0
   let notLoggedIn = 0
+  let watching = 0
+  const watchedKeys = new Set<string>()
   for (const client of clients.all()) {
+    if (client.watched) watching++
+    for (const key of client.watched?.keys ?? []) watchedKeys.add(key)
     if (client.tracking) tracking++
     if (!client.authenticated) notLoggedIn++
   }
@@ -27,9 +31,9 @@ function clientsSection(server: Services): InfoFields {
     ['blocked_clients', pause.waiting],
     ['tracking_clients', tracking],
     ['pubsub_clients', registry.subscriberCount],
-    ['watching_clients', 0],
+    ['watching_clients', watching],
     ['clients_in_timeout_table', 0],
-    ['total_watched_keys', 0],
+    ['total_watched_keys', watchedKeys.size],
     ['total_blocking_keys', 0],
     ['total_blocking_keys_on_nokey', 0],
   ]

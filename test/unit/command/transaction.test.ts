@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { command, TestCore } from '../../support/test-core.ts'
+import { clientMemory } from '../../../server/client/describe.ts'
+import { command, TestCore, type TestClient } from '../../support/test-core.ts'
 
 describe('A transaction', () => {
   test('runs its commands one after the other and nothing between them', () => {
@@ -290,5 +291,63 @@ describe('A pipeline with large replies', () => {
     const one = client.send('COMMAND', 'DOCS')
     client.write(Buffer.concat(Array<Buffer>(50).fill(command('COMMAND', 'DOCS'))))
     expect(client.read() === one.repeat(50)).toBe(true)
+  })
+})
+
+describe('WATCH', () => {
+  const watchOf = (client: TestClient): string =>
+    /watch=(\d+)/.exec(client.send('CLIENT', 'INFO'))?.[1] ?? ''
+
+  test('counts the keys of each database until the transaction ends', () => {
+    const server = new TestCore()
+    const [client, other] = [server.connect(), server.connect()]
+    client.send('WATCH', 'a', 'b', 'a')
+    client.send('SELECT', '1')
+    client.send('WATCH', 'a')
+    other.send('WATCH', 'c')
+    other.send('SELECT', '1')
+    other.send('WATCH', 'a')
+    expect([watchOf(client), watchOf(other)]).toEqual(['3', '2'])
+    const info = client.send('INFO', 'clients')
+    expect(info).toMatch(/watching_clients:2\r/)
+    expect(info).toMatch(/total_watched_keys:4\r/)
+  })
+
+  test.each([
+    [['UNWATCH']],
+    [['MULTI'], ['EXEC']],
+    [['MULTI'], ['DISCARD']],
+    [['MULTI'], ['NOTHING'], ['EXEC']],
+    [['MULTI'], ['EXEC', 'x']],
+    [['RESET']],
+  ])('is over after %j', (...commands) => {
+    const client = new TestCore().connect()
+    client.send('WATCH', 'k')
+    expect(watchOf(client)).toBe('1')
+    for (const words of commands) client.send(...words)
+    expect([watchOf(client), client.client.watched]).toEqual(['0', undefined])
+  })
+
+  test('is over before the commands of EXEC, and not after an EXEC without MULTI', () => {
+    const client = new TestCore().connect()
+    client.send('WATCH', 'k')
+    expect(client.send('EXEC')).toBe('-ERR EXEC without MULTI\r\n')
+    expect(watchOf(client)).toBe('1')
+    client.send('MULTI')
+    client.send('CLIENT', 'INFO')
+    expect(client.send('EXEC')).toMatch(/ watch=0 /)
+  })
+
+  test('holds no more keys for a WebSocket than one command may name, and counts them as memory', () => {
+    const server = new TestCore({ 'ws-max-arguments': '200' })
+    const client = server.connect({ transport: 'websocket' })
+    client.becomeDefault()
+    const before = clientMemory(client.client)
+    const keys = Array.from({ length: 65 }, (_, i) => `k${i}`)
+    expect(client.send('WATCH', ...keys)).toBe(
+      '-ERR at most 64 watched keys are allowed on this connection\r\n',
+    )
+    expect(watchOf(client)).toBe('64')
+    expect(clientMemory(client.client) - before).toBeGreaterThan(64 * 128)
   })
 })
