@@ -25,8 +25,8 @@ function hex(bytes: Uint8Array): string {
 
 function looksLikeText(bytes: Uint8Array): boolean {
   try {
-    // Tab and line ends are the control characters that texts contain.
-    return !/[^\P{Cc}\t\r\n]/u.test(strictDecoder.decode(bytes))
+    // Tab and line ends are the control characters that texts contain. Bidi controls would reorder the page.
+    return !/[^\P{Cc}\t\r\n]|[\u202a-\u202e\u2066-\u2069]/u.test(strictDecoder.decode(bytes))
   } catch {
     return false
   }

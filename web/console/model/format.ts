@@ -1,4 +1,5 @@
 import { utf8Text } from '../../../shared/bytes.ts'
+import { escapeInvisible } from '../../../shared/words.ts'
 import { strictText } from './reply.ts'
 
 /** A number of bytes for people: `512 B`, `1.5 KiB`. */
@@ -61,20 +62,30 @@ function twoDigits(value: number): string {
 /** Display format of payloads. `auto`: as text if they are UTF-8 without control characters, else as hex. */
 export type PayloadFormat = 'auto' | 'text' | 'hex' | 'json'
 
-/** Formats a payload. JSON that cannot be parsed is shown as with `auto`. */
+/** What texts contain beside letters: tab, line ends, and the joiner of emoji. */
+const KEPT: ReadonlySet<string> = new Set(['\t', '\r', '\n', '\u200d'])
+
+/** A text of strangers: characters that do not show, or that reorder what does, as `\u{202e}`. */
+export function showText(text: string): string {
+  return escapeInvisible(text, (char) =>
+    KEPT.has(char) ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  )
+}
+
+/** Formats a payload, its texts as {@link showText} does. JSON that cannot be parsed is shown as with `auto`. */
 export function showPayload(payload: Uint8Array, format: PayloadFormat): string {
   if (format === 'hex') return hexText(payload)
-  if (format === 'text') return utf8Text(payload)
+  if (format === 'text') return showText(utf8Text(payload))
   if (format === 'json') {
     try {
-      return JSON.stringify(JSON.parse(utf8Text(payload)), undefined, 2)
+      return showText(JSON.stringify(JSON.parse(utf8Text(payload)), undefined, 2))
     } catch {
       return showPayload(payload, 'auto')
     }
   }
   const text = strictText(payload)
   // Tab and line ends are the control characters that texts contain.
-  return text === undefined || /[^\P{Cc}\t\r\n]/u.test(text) ? hexText(payload) : text
+  return text === undefined || /[^\P{Cc}\t\r\n]/u.test(text) ? hexText(payload) : showText(text)
 }
 
 /** Bytes as pairs of hex digits. */

@@ -1,7 +1,7 @@
 import { byteString, utf8Bytes, utf8Text } from '../../../shared/bytes.ts'
 import { isTagged } from '../../../shared/resp/types.ts'
 import type { RespValue, TaggedValue } from '../../../shared/resp/types.ts'
-import { hasInvisible, hexEscape } from '../../../shared/words.ts'
+import { escapeInvisible, hasInvisible, hexEscape } from '../../../shared/words.ts'
 
 /** A reply that does not have the documented shape. */
 export class ShapeError extends Error {
@@ -133,7 +133,7 @@ function write(output: BoundedText, value: RespValue, indent: string): void {
 function writeTagged(output: BoundedText, value: TaggedValue, indent: string): void {
   switch (value.type) {
     case 'error':
-      output.add(`(error) ${value.message}`)
+      output.add(`(error) ${escapeInvisible(value.message)}`)
       break
     case 'double':
       output.add(`(double) ${value.value}`)

@@ -12,6 +12,15 @@ describe('payloads', () => {
     expect(showPayload(bytes('no json'), 'json')).toBe('no json')
   })
 
+  test.each(['auto', 'text', 'json'] as const)(
+    'a payload cannot reorder or hide what is shown as %s',
+    (format) => {
+      const payload = Buffer.from('["\u202egnp.exe\u200b", "\u{1f468}\u200d\u{1f469}"]')
+      const shown = showPayload(payload, format).replaceAll(/\s+/g, '')
+      expect(shown).toBe('["\\u{202e}gnp.exe\\u{200b}","\u{1f468}\u200d\u{1f469}"]')
+    },
+  )
+
   test('hex digits come in pairs', () => {
     expect(parseHex('00 fF\n7')).toBeUndefined()
     expect(parseHex('00 fF\n7a')).toEqual(Uint8Array.of(0, 255, 122))
