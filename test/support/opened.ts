@@ -1,5 +1,6 @@
 import { afterEach, beforeAll } from 'vitest'
 import {
+  push,
   connectRaw,
   connectWebSocket,
   type RawClient,
@@ -10,6 +11,9 @@ import { startServer, type ServerOptions, type TestGateway } from './server.ts'
 import { openUpgrade, type UpgradeRequest, type UpgradedSocket } from './raw-upgrade.ts'
 
 export const NO_AUTH = '-NOAUTH Authentication required.\r\n'
+/** The push that a session may do more than before. */
+export const GRANTED = push(3, 'token', 'granted')
+
 export const NO_CHANNEL = '-NOPERM No permissions to access a channel\r\n'
 
 /** The `default` user without restrictions, as a directive beside others. */

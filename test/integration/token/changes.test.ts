@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TestGateway } from '../../support/server.ts'
-import { DEFAULT_USER, NO_CHANNEL, opener, receiversOf } from '../../support/opened.ts'
+import { DEFAULT_USER, GRANTED, NO_CHANNEL, opener, receiversOf } from '../../support/opened.ts'
 import { encodeCommand, push } from '../../support/resp-client.ts'
 
 const open = opener()
@@ -110,6 +110,7 @@ describe('editing a role', () => {
     const client = await open.session(server, '1', { roles: ['member'] })
     await client.subscribe('news')
     await change(server, 'SETUSER', 'role:member', '&more')
+    await client.takeExactly(GRANTED)
     await change(server, 'SETUSER', 'role:member', 'reset', ...MEMBER.slice(1), '&news')
     await client.assertPong()
     await client.assertReply(['SUBSCRIBE', 'more'], NO_CHANNEL)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { push, type RawClient } from '../../support/resp-client.ts'
 import type { TestGateway } from '../../support/server.ts'
 import { ask, type PlainMap } from '../../support/ask.ts'
-import { DEFAULT_USER, opener } from '../../support/opened.ts'
+import { DEFAULT_USER, GRANTED, opener } from '../../support/opened.ts'
 
 const open = opener()
 
@@ -113,6 +113,7 @@ describe('TOKEN EXPLAIN', () => {
     expect(explanation).toMatchObject({ allowed: 0, revocation: '1 CHANNEL news:*' })
     expect(await ask(client, 'TOKEN', 'WHY', 'subscribe', 'news:1')).toBe('deny')
     await admin.assertReply(['TOKEN', 'UNREVOKE', '1'], '+OK\r\n')
+    await client.takeExactly(GRANTED)
     expect(await ask(client, 'TOKEN', 'WHY', 'subscribe', 'news:1')).toBe('ok')
   })
 
@@ -131,6 +132,7 @@ describe('TOKEN EXPLAIN', () => {
       fix: string
     }
     await admin.assertReply(fix.split(' '), '+OK\r\n')
+    await client.takeExactly(GRANTED)
     client.command(...line)
     await client.takeExactly(push(3, 'subscribe', 'a*b', 1))
   })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../server/config/load.ts'
 import { ask } from '../../support/ask.ts'
 import { push } from '../../support/resp-client.ts'
-import { DEFAULT_USER, NO_CHANNEL, opener } from '../../support/opened.ts'
+import { DEFAULT_USER, GRANTED, NO_CHANNEL, opener } from '../../support/opened.ts'
 import {
   fromShop,
   ISSUER_GONE,
@@ -62,6 +62,7 @@ describe('the bounds of an issuer', () => {
     await client.subscribe('a')
     const lines = shopLines(folder, ['shop', 'roles', 'mem*', 'guest'])
     await admin.assertReply(['CONFIG', 'SET', 'issuer', joined(lines)], '+OK\r\n')
+    await client.takeExactly(GRANTED)
     await client.subscribe('members', 2)
   })
 
@@ -239,7 +240,7 @@ describe('a configuration that is read again', () => {
     const folder = folderWith({ secret: SHOP_SECRET })
     const server = await open.server({ issuer: false, directives: { user: [DEFAULT_USER] } })
     const file = join(folder, 'respcast.conf')
-    const base = `bind 127.0.0.1\ndir ${server.dir}\nport 0\nhttp-port 0\nadmin-port 0\nuser ${DEFAULT_USER.join(' ')}\n`
+    const base = `bind 127.0.0.1\nhttp-bind 127.0.0.1\nadmin-bind 127.0.0.1\ndir ${server.dir}\nport 0\nhttp-port 0\nadmin-port 0\nuser ${DEFAULT_USER.join(' ')}\n`
     const lines = shopLines(folder).map((words) => `issuer ${words.join(' ')}\n`)
     const { config } = server.core
     const reload = (text: string) => {
