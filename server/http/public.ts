@@ -30,6 +30,12 @@ export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (
 // The decoration is for the whole application, not for a scope of its own (Fastify, "Encapsulation").
 Object.defineProperty(respcastPlugin, Symbol.for('skip-override'), { value: true })
 
+/** The client library is public: a page of any origin may load it, also one that is isolated (COEP). */
+const OPEN_TO_ALL = {
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+}
+
 /** The public listener: the WebSocket, the page at `/`, and the client bundle in `/client/`. */
 export async function createPublicApp(
   core: Core,
@@ -40,7 +46,7 @@ export async function createPublicApp(
   const app = createHttpServer(core, waiting, tls)
   await app.register(respcastPlugin, { core, keepAlive, waiting })
   await serveFolder(app, 'page', '/')
-  await serveFolder(app, 'client', '/client/')
+  await serveFolder(app, 'client', '/client/', OPEN_TO_ALL)
   return app
 }
 

@@ -142,15 +142,26 @@ function endRefusedUpgrades(app: FastifyInstance): void {
   })
 }
 
-/** Serves a folder of the build below a prefix, if it was built. */
+/**
+ * Serves a folder of the build below a prefix, if it was built.
+ *
+ * @param headers Of each of its files.
+ */
 export async function serveFolder(
   app: FastifyInstance,
   name: string,
   prefix: string,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const root = builtFolder(name)
   // Only one of the folders of a listener can have `reply.sendFile`, and none needs it.
-  if (root !== undefined) await app.register(fastifyStatic, { root, prefix, decorateReply: false })
+  if (root === undefined) return
+  await app.register(fastifyStatic, {
+    root,
+    prefix,
+    decorateReply: false,
+    setHeaders: (reply) => void reply.headers(headers),
+  })
 }
 
 /**

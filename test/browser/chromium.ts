@@ -15,9 +15,10 @@ function findChromium(): string | undefined {
 /** Browser tests run where there is a browser. On a build machine (`CI=true`) a missing one is a failure. */
 export const canRunBrowser = findChromium() !== undefined || process.env['CI'] === 'true'
 
-/** Starts Chromium without a window. Close it, whatever happens. */
-export async function launchChromium(): Promise<Browser> {
-  return chromium.launch(chromiumOptions())
+/** Starts Chromium without a window. Close it, whatever happens. @param args More of its command line. */
+export async function launchChromium(...args: readonly string[]): Promise<Browser> {
+  const options = chromiumOptions()
+  return chromium.launch({ ...options, args: [...(options.args ?? []), ...args] })
 }
 
 /** Starts a Chromium that several processes share. Close it, whatever happens. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -30,9 +30,6 @@ let origin: string
 const files = new Map<string, string>()
 
 beforeAll(async () => {
-  if (!existsSync(join(ROOT, 'dist/client/client.js'))) {
-    await build({ configFile: join(ROOT, 'web/client/vite.config.ts'), logLevel: 'error' })
-  }
   web = createServer((request, response) => {
     void answer(request.url ?? '/').then(({ type, body }) => {
       response.setHeader('content-type', type)
@@ -74,6 +71,17 @@ async function publish(channel: string, payload: string): Promise<void> {
     .toBe(':1\r\n')
 }
 
+test('the client library may be loaded by pages of every origin, and nothing else of the server', async () => {
+  for (const name of ['client.js', 'client.global.js', 'tabs.js', 'tabs-worker.js']) {
+    const { status, headers } = await fetch(`${server.url}/client/${name}`)
+    expect([name, status]).toEqual([name, 200])
+    expect(headers.get('access-control-allow-origin')).toBe('*')
+    expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin')
+  }
+  const { headers } = await fetch(server.url)
+  expect(headers.get('access-control-allow-origin')).toBeNull()
+})
+
 describe('the Node.js subscriber', () => {
   let subscriber: ChildProcess
 
@@ -110,7 +118,10 @@ describe.runIf(canRunBrowser)('in a browser', () => {
   let page: Page
 
   beforeAll(async () => {
-    browser = await launchChromium()
+    // The address that the page names is that of this test's server.
+    browser = await launchChromium(
+      `--host-resolver-rules=MAP localhost:8080 127.0.0.1:${server.httpPort}`,
+    )
     page = await browser.newPage()
     page.setDefaultTimeout(20_000)
   })
@@ -119,19 +130,22 @@ describe.runIf(canRunBrowser)('in a browser', () => {
     await browser?.close()
   })
 
-  test('the page without a bundler has 15 lines, and shows the news', async () => {
+  test('the page without a bundler works as it stands, from another origin', async () => {
     const html = readFileSync(join(EXAMPLES, 'page.html'), 'utf8')
-    expect(html.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
-    files.set('/client.js', readFileSync(join(ROOT, 'dist/client/client.js'), 'utf8'))
-    files.set(
-      '/page.html',
-      html
-        .replace('http://localhost:8080/client/client.js', '/client.js')
-        .replace('ws://localhost:8080/ws', server.wsUrl),
-    )
+    expect(html.trimEnd().split('\n').length).toBeLessThanOrEqual(22)
+    files.set('/page.html', html)
     await page.goto(`${origin}/page.html`)
     await publish('news:sport', '2 : 1')
     await page.getByText('news:sport: 2 : 1').waitFor()
+  })
+
+  test('the page without a bundler says why it stays empty, where its origin is not allowed', async () => {
+    const stranger = await browser.newPage()
+    const lines: string[] = []
+    stranger.on('console', (message) => lines.push(message.text()))
+    // The same web server by another name is another origin.
+    await stranger.goto(`${origin.replace('127.0.0.1', 'localhost')}/page.html`)
+    await expect.poll(() => lines.join('\n'), { timeout: 20_000 }).toContain('403')
   })
 
   test('the React app shows a room, and publishes to it', async () => {
