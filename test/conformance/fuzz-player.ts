@@ -2,7 +2,7 @@ import { commandStep, type TranscriptStep } from '../support/transcript.ts'
 import type { Session } from '../support/oracle-session.ts'
 import { differences, type Difference, type Pair } from './differential.ts'
 import { admitted, clientState, overWebSocket } from './fuzz-admission.ts'
-import { BROWSER, FIRST_USERS, type FuzzStep } from './fuzz-sessions.ts'
+import { BROWSER, FIRST_STATE, type FuzzStep } from './fuzz-sessions.ts'
 
 /** A connection that both have, as the player sees it. */
 interface Known {
@@ -28,7 +28,8 @@ export class FuzzPlayer {
     const { oracle, respcast } = this.#pair.sessions(this.#transport)
     this.#known.clear()
     try {
-      for (const words of FIRST_USERS) await this.#pair.ask(...words)
+      for (const words of FIRST_STATE) await this.#pair.ask(...words)
+      await this.#pair.ask('CONFIG', 'RESETSTAT')
       for (const [at, step] of steps.entries()) {
         const found =
           step.peer === 'admin'
@@ -36,7 +37,8 @@ export class FuzzPlayer {
             : await this.#step(step, oracle, respcast)
         if (found) return { at, ...found }
       }
-      return undefined
+      const found = await this.#compareCounts()
+      return found && { at: steps.length - 1, ...found }
     } finally {
       await Promise.all([oracle.end(), respcast.end()])
       await this.#pair.restore()
@@ -63,6 +65,18 @@ export class FuzzPlayer {
       size = size === 1 ? 0 : Math.ceil(size / 2)
     }
     return { steps: smallest, difference }
+  }
+
+  /** Compares how often each command was called, refused and has failed. */
+  async #compareCounts(): Promise<Omit<Difference, 'at'> | undefined> {
+    const { oracle, respcast } = await this.#pair.ask('INFO', 'commandstats')
+    const [theirs, ours] = [countsOf(oracle), countsOf(respcast)]
+    for (const name of new Set([...theirs.keys(), ...ours.keys()])) {
+      const [their = 'none', our = 'none'] = [theirs.get(name), ours.get(name)]
+      if (their === our) continue
+      return { source: `INFO commandstats: ${name}`, peer: 'Z', oracle: their, respcast: our }
+    }
+    return undefined
   }
 
   async #administer(step: FuzzStep, oracle: Session, respcast: Session) {
@@ -116,6 +130,19 @@ export class FuzzPlayer {
     const [found] = differences(this.#pair.oracle.identity, step, theirs, ours)
     return found && { source: step.source, ...found }
   }
+}
+
+/** Commands by which the tests themselves ask one server more often than the other. */
+const OWN_CALLS = new Set(['ping', 'echo', 'client|list', 'client|id', 'info'])
+
+/** The counts of each command in INFO commandstats. */
+function countsOf(info: string): Map<string, string> {
+  const counts = new Map<string, string>()
+  const lines = /^cmdstat_([^:]+):(calls=\d+),usec.*,(rejected_calls=\d+,failed_calls=\d+)\r?$/gm
+  for (const [, name = '', calls, others] of info.matchAll(lines)) {
+    if (!OWN_CALLS.has(name)) counts.set(name, `${calls},${others}`)
+  }
+  return counts
 }
 
 /** A session as a transcript to read and to play again. */

@@ -11,6 +11,10 @@ function field(name: string, value: string): RegExp {
   return new RegExp(String.raw`(\$${name.length}\r\n${name}\r\n)${value}\r\n`, 'g')
 }
 
+/** Fields of a line of CLIENT LIST that two equal servers have in common. */
+const COMPARED_FIELDS =
+  / (flags=\S+ db=\d+ sub=\d+ psub=\d+ ssub=\d+ multi=-?\d+) .*?(cmd=\S+ user=\S+) redir=\S+ (resp=\d)/
+
 /** The normalisations, in the order in which they are applied. */
 export const NORMALISATIONS: readonly Normalisation[] = [
   {
@@ -20,7 +24,11 @@ export const NORMALISATIONS: readonly Normalisation[] = [
   {
     name: 'client lines',
     apply: (answer) =>
-      answer.replace(/[$=]\d+\r\n(?:txt:)?id=\d+ addr=[^\r\n]*\n?\r\n/g, '<client line>\r\n'),
+      answer.replace(/[$=]\d+\r\n(?:txt:)?(id=\d+ addr=[^\r\n]*)\n?\r\n/g, (_all, line: string) => {
+        const fields = COMPARED_FIELDS.exec(line)?.slice(1).join(' ') ?? ''
+        // Valkey empties the queue of a transaction that will fail.
+        return `<client ${fields.replace(/multi=\d+/, 'multi=<n>')}>\r\n`
+      }),
   },
   {
     name: 'times of ACL LOG',

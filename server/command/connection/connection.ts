@@ -32,7 +32,6 @@ function auth(context: CommandContext, request: Request): void | Promise<Complet
   const failure = server.login.byPassword(client, credentials, word, aclLogContext(context))
   if (failure) return refuse(context, failure)
   reply.ok()
-  client.lastCommand = 'auth'
 }
 
 /** Answers a failed login when that is due. EXEC cannot wait, see {@link Login.byPassword}. */

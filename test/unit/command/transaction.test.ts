@@ -294,6 +294,14 @@ describe('A pipeline with large replies', () => {
   })
 })
 
+test('EXEC stays the last command of its client, also when it holds a login', () => {
+  const client = new TestCore().connect()
+  for (const words of [['MULTI'], ['AUTH', 'default', 'x'], ['CLIENT', 'INFO']]) {
+    client.send(...words)
+  }
+  expect(client.send('EXEC')).toMatch(/ cmd=exec user=default /)
+})
+
 describe('WATCH', () => {
   const watchOf = (client: TestClient): string =>
     /watch=(\d+)/.exec(client.send('CLIENT', 'INFO'))?.[1] ?? ''
