@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { build } from 'vite'
@@ -95,7 +95,7 @@ describe('the installed packages', () => {
   })
 })
 
-describe('their types', () => {
+describe('their types', { timeout: 60_000 }, () => {
   const SERVER = `
     import fastify from 'fastify'
     import { respcast } from 'respcast'
@@ -164,7 +164,7 @@ describe('their types', () => {
   )
 })
 
-describe.runIf(canRunBrowser)('an application with `share: tabs`, in two tabs', () => {
+describe.runIf(canRunBrowser)('an application with `share: tabs`', { timeout: 60_000 }, () => {
   const PAGE = `<!doctype html><title>none</title><script type="module" src="./main.js"></script>`
   let browser: Browser
 
@@ -186,16 +186,22 @@ describe.runIf(canRunBrowser)('an application with `share: tabs`, in two tabs', 
     },
   )
 
-  test('shares one connection when esbuild builds it and the worker lies beside it, else has one for each tab', async () => {
+  test('shares one connection when esbuild builds it and the worker lies beside it or is named, else has one for each tab', async () => {
     const out = join(folder, 'esbuild')
     mkdirSync(out)
-    write('main.js', pageProgram('respcast-client'))
-    const args = ['main.js', '--bundle', '--format=esm', `--outdir=${out}`]
-    await run(folder, join(ROOT, 'node_modules/.bin/esbuild'), args)
     writeFileSync(join(out, 'index.html'), PAGE)
+    const bundle = async (program: string): Promise<void> => {
+      write('main.js', program)
+      const args = ['main.js', '--bundle', '--format=esm', `--outdir=${out}`]
+      await run(folder, join(ROOT, 'node_modules/.bin/esbuild'), args)
+    }
+    await bundle(pageProgram('respcast-client'))
     expect(await connectionsOfTwoTabs(browser, out)).toBe(2)
     const worker = join(folder, 'node_modules/respcast-client/client/tabs-worker.js')
     cpSync(worker, join(out, 'tabs-worker.js'))
+    expect(await connectionsOfTwoTabs(browser, out)).toBe(1)
+    renameSync(join(out, 'tabs-worker.js'), join(out, 'elsewhere.js'))
+    await bundle(pageProgram('respcast-client', '/elsewhere.js'))
     expect(await connectionsOfTwoTabs(browser, out)).toBe(1)
   })
 })

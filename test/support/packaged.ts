@@ -53,12 +53,17 @@ export async function installPacked(folder: string, others: readonly string[]): 
   await run(folder, 'npm', ['install', '--engine-strict', ...quiet, ...tarballs, ...others])
 }
 
-/** A page's program: it shares its connection, and shows the last message of the channel `news` as its title. */
-export function pageProgram(library: string): string {
+/**
+ * A page's program: it shares its connection, and shows the last message of the channel `news` as its title.
+ *
+ * @param tabsWorker Address of the worker, where the bundler does not emit it.
+ */
+export function pageProgram(library: string, tabsWorker?: string): string {
   return `
     import { connect } from '${library}'
     const client = connect(new URLSearchParams(location.search).get('server'), {
       share: 'tabs',
+      tabsWorker: ${JSON.stringify(tabsWorker)},
       codec: 'text',
       token: async () => (await fetch('/token')).text(),
     })
