@@ -108,7 +108,7 @@ export class ByteQueue {
 function withoutLineEnd(line: Uint8Array): Uint8Array {
   const content = line.subarray(0, -2)
   if (line.at(-2) !== CR || content.includes(CR)) {
-    throw new RespProtocolError('ERR_RESP_LINE', 'A line is not ended by CR LF')
+    throw new RespProtocolError('ERR_RESP_LINE', 'A line has no CR LF')
   }
   return content
 }

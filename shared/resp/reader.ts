@@ -156,7 +156,7 @@ export class RespReader {
 
   #checkType(type: number): number {
     if (!TYPE_BYTES.includes(String.fromCharCode(type))) {
-      throw new RespProtocolError('ERR_RESP_TYPE', `No RESP type starts with byte ${type}`)
+      throw new RespProtocolError('ERR_RESP_TYPE', `No type is ${type}`)
     }
     if (type === PUSH && this.#open.some((aggregate) => aggregate.type !== DECORATED)) {
       throw new RespProtocolError('ERR_RESP_PUSH', 'A push stands inside another value')
@@ -190,7 +190,7 @@ export class RespReader {
     if (type === BULK) return content
     if (type === BULK_ERROR) return { type: 'error', message: utf8Text(content) }
     if (content[3] !== 0x3a) {
-      throw new RespProtocolError('ERR_RESP_LINE', 'A verbatim string has no format of three bytes')
+      throw new RespProtocolError('ERR_RESP_LINE', 'A verbatim string has no format')
     }
     const format = byteString(content.subarray(0, 3))
     return { type: 'verbatim', format, bytes: content.subarray(4) }
@@ -202,13 +202,10 @@ export class RespReader {
     const { maxItems, maxDepth } = this.#limits
     this.#items += missing
     if (this.#items > maxItems) {
-      throw new RespProtocolError('ERR_RESP_ITEM_LIMIT', `A value has more than ${maxItems} items`)
+      throw new RespProtocolError('ERR_RESP_ITEM_LIMIT', `A value is longer than ${maxItems} items`)
     }
     if (this.#open.length >= maxDepth) {
-      throw new RespProtocolError(
-        'ERR_RESP_DEPTH_LIMIT',
-        `Values are nested more than ${maxDepth} deep`,
-      )
+      throw new RespProtocolError('ERR_RESP_DEPTH_LIMIT', `A value is deeper than ${maxDepth}`)
     }
     if (missing > 0) this.#open.push({ type, missing, items: [] })
     else if (type === ATTRIBUTE) this.#decorate([])
@@ -247,7 +244,7 @@ export class RespReader {
 /** RESP2 writes null as a bulk string or an array of length -1. */
 function nullOf(type: number): null {
   if (type === BULK || type === ARRAY) return null
-  throw new RespProtocolError('ERR_RESP_LINE', 'Only bulk strings and arrays have a null')
+  throw new RespProtocolError('ERR_RESP_LINE', 'No null of this type')
 }
 
 function build(type: number, items: readonly RespValue[]): RespValue {

@@ -212,6 +212,10 @@ function rawClient(
     },
     takeAccepted: async (user) => {
       const length = Buffer.byteLength(user)
+      await self.takeExactly('>4\r\n$5\r\ntoken\r\n$6\r\nlimits\r\n:')
+      await self.takeLine()
+      await self.takeExactly(':')
+      await self.takeLine()
       await self.takeExactly(`>4\r\n$5\r\ntoken\r\n$8\r\naccepted\r\n$${length}\r\n${user}\r\n:`)
       return Number.parseInt(await self.takeLine(), 10)
     },

@@ -44,8 +44,7 @@ export function environmentOf(WebSocketClass?: WebSocketConstructor): Environmen
   }
 }
 
-const NO_WEB_SOCKET =
-  'There is no global WebSocket: give one as an option, such as that of the package ws'
+const NO_WEB_SOCKET = 'There is no global WebSocket: give one as an option, as of the package ws'
 
 /** @throws {SetupError} */
 function checkAddress(url: string, WebSocketClass: WebSocketConstructor | undefined): void {

@@ -8,6 +8,7 @@
  * - `ERR_TIMEOUT`: the server did not answer a command in time; it may have carried it out.
  * - `ERR_SETUP`: the client cannot work here: there is no WebSocket, or the address is none.
  * - `ERR_DECODE`: a codec could not read a payload; the message was not delivered.
+ * - `ERR_LIMIT`: the server does not take a command of this size; it was not sent.
  * - `ERR_OVERFLOW`: a subscription that was told to end rather than to lose messages was not read fast enough.
  */
 export type RespcastErrorCode =
@@ -20,6 +21,7 @@ export type RespcastErrorCode =
   | 'ERR_TIMEOUT'
   | 'ERR_SETUP'
   | 'ERR_DECODE'
+  | 'ERR_LIMIT'
   | 'ERR_OVERFLOW'
 
 /** An error of the client library: `code` is stable, `message` is for people. Each kind has a class of its own. */
@@ -64,6 +66,11 @@ export class ClosedError extends RespcastError {
 /** Messages did not fit into the buffer of a subscription that must not lose any (`ERR_OVERFLOW`). */
 export class OverflowError extends RespcastError {
   override readonly name = 'OverflowError'
+}
+
+/** A command is larger than the server takes (`ERR_LIMIT`): it was not sent, and the connection stays. */
+export class LimitError extends RespcastError {
+  override readonly name = 'LimitError'
 }
 
 /** A payload that a codec could not read (`ERR_DECODE`); `cause` is what the codec threw. */

@@ -65,6 +65,7 @@ export {
   ConnectionError,
   DecodeError,
   DeniedError,
+  LimitError,
   OverflowError,
   ReplyError,
   RespcastError,

@@ -6,7 +6,7 @@ import { RespReader } from '../../shared/resp/reader.ts'
 import { isError, isPush, isTagged } from '../../shared/resp/types.ts'
 import type { RespPush, RespValue } from '../../shared/resp/types.ts'
 import type { ClientClock, ClientSocket, OpenSocket } from './environment.ts'
-import { ConnectionError, ReplyError } from './errors.ts'
+import { ConnectionError, LimitError, ReplyError } from './errors.ts'
 
 /** Events of a link. Nothing more comes after `closed`, or after the link was dropped. */
 interface LinkListener {
@@ -49,6 +49,8 @@ export class Link {
   readonly #reader = new RespReader({ maxBulkBytes: 64 * 1024 * 1024 })
   readonly #sent: Sent[] = []
   #ended = false
+  /** The push `token limits`: kind, name, bytes of a command, its arguments. */
+  #limits: readonly RespValue[] = []
   #lastReceivedMs: number
 
   /** @throws {Error} If the address is not one that a WebSocket can be opened to. */
@@ -83,6 +85,7 @@ export class Link {
   /**
    * Sends a command. Its answers come in the order in which commands were sent.
    *
+   * @throws {LimitError} If the server told that it does not take so much.
    * @throws If it cannot be encoded or sent: then no answer is waited for.
    */
   send(args: readonly CommandArgument[], pending: Pending): void {
@@ -93,6 +96,8 @@ export class Link {
     const [command = ''] = args
     const kind = typeof command === 'string' ? command.toLowerCase() : ''
     const bytes = encodeCommand(args)
+    this.#check(this.#limits[2], bytes.length, 'bytes')
+    this.#check(this.#limits[3], args.length, 'arguments')
     const sent = { ...pending, kind }
     this.#sent.push(sent)
     try {
@@ -176,6 +181,7 @@ export class Link {
     const [kind, name] = value.items
     const kindText = kind instanceof Uint8Array ? byteString(kind) : ''
     const key = name instanceof Uint8Array ? byteString(name) : ''
+    if (kindText === 'token' && key === 'limits') this.#limits = value.items
     const oldest = this.#sent[0]
     if (oldest?.kind !== kindText || !oldest.names?.delete(key)) {
       this.#listener.pushed(kindText, value.items)
@@ -183,6 +189,12 @@ export class Link {
     }
     if (oldest.names.size === 0) this.#sent.shift()
     oldest.confirmed?.(key, value)
+  }
+
+  /** A limit that is not known is no number, and nothing is above it. */
+  #check(most: RespValue | undefined, count: number, what: string): void {
+    if (count > Number(most))
+      throw new LimitError('ERR_LIMIT', `${count} ${what}: the server takes ${Number(most)}`)
   }
 
   #end(): void {

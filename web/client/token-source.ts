@@ -104,7 +104,7 @@ export class TokenSource {
     })
     this.#abort = abort
     const deadline = this.#clock.after(PROVIDER_TIMEOUT_MS, () => {
-      abort(new Error('The token provider did not answer'))
+      abort(new Error('The token provider gave no answer'))
     })
     try {
       const token = await Promise.race([

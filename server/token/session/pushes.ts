@@ -22,12 +22,14 @@ const TOKEN = 'token'
  * RESP3 pushes that tell a session about its token. Times are whole milliseconds.
  *
  * `accepted <user> <ms left>`, `expiring <ms left>`, `expired <grace ms>`, `revoked <channel or empty> <message>`,
- * `granted`.
+ * `granted`, `limits <bytes> <arguments>`.
  */
 export const tokenPushes = {
   /** @param user Byte string. */
   accepted: (user: string, leftMs: number): Buffer =>
     encodePush(3, [TOKEN, 'accepted', user, wholeMs(leftMs)]),
+  /** The largest command of a WebSocket: its bytes (`ws-max-payload`), its arguments with its name (`ws-max-arguments`). */
+  limits: (bytes: number, args: number): Buffer => encodePush(3, [TOKEN, 'limits', bytes, args]),
   expiring: (leftMs: number): Buffer => encodePush(3, [TOKEN, 'expiring', wholeMs(leftMs)]),
   expired: (graceMs: number): Buffer => encodePush(3, [TOKEN, 'expired', wholeMs(graceMs)]),
   /** @param channel The channel or pattern that was lost (byte string), empty where it is more than one. */

@@ -121,6 +121,11 @@ export class TokenSessions {
       unsubscribePush(client, this.revocation.unsubscribe(client, lost)),
     )
     if (client.isWebSocket) {
+      // First, so that what is subscribed at once keeps to them.
+      tell(
+        client,
+        tokenPushes.limits(config.memory('ws-max-payload'), config.integer('ws-max-arguments')),
+      )
       tell(client, tokenPushes.accepted(grant.userName, grant.expiresAtMs - clock.wallMs()))
     }
     return pushes

@@ -51,7 +51,9 @@ describe('a new token on a live connection', () => {
     expect(pushes).toContain('$11\r\nunsubscribe\r\n$1\r\nb\r\n')
     expect(pushes).toContain('$12\r\npunsubscribe\r\n$2\r\np*\r\n')
     expect(pushes).toContain('$12\r\nsunsubscribe\r\n$1\r\nb\r\n')
-    expect(behind).toMatch(/^>4\r\n\$5\r\ntoken\r\n\$8\r\naccepted\r\n/)
+    expect(behind).toMatch(
+      /^>4\r\n\$5\r\ntoken\r\n\$6\r\nlimits\r\n:\d+\r\n:\d+\r\n>4\r\n\$5\r\ntoken\r\n\$8\r\naccepted\r\n/,
+    )
     expect(await receiversOf(open, server, 'a')).toBe(1)
     await client.takeExactly(push(3, 'message', 'a', 'm'))
     for (const channel of ['b', 'px']) expect(await receiversOf(open, server, channel)).toBe(0)

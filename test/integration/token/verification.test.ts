@@ -158,7 +158,7 @@ describe('while the token of an upgrade is verified', () => {
     await eventually('the message', () => upgrade.received().includes(end))
     const text = Buffer.concat(unframe(upgrade.received())).toString('latin1')
     expect(text).toMatch(
-      /^>4\r\n\$5\r\ntoken\r\n\$8\r\naccepted\r\n\$6\r\njwt:42\r\n:\d+\r\n\$6\r\njwt:42\r\n>3\r\n\$9\r\nsubscribe/,
+      /^>4\r\n\$5\r\ntoken\r\n\$6\r\nlimits\r\n:\d+\r\n:\d+\r\n>4\r\n\$5\r\ntoken\r\n\$8\r\naccepted\r\n\$6\r\njwt:42\r\n:\d+\r\n\$6\r\njwt:42\r\n>3\r\n\$9\r\nsubscribe/,
     )
     expect(text).toMatch(/\r\n:1\r\n:1\r\n>3\r\n\$7\r\nmessage\r\n\$1\r\na\r\n\$1\r\nm\r\n$/)
   })

@@ -117,7 +117,9 @@ describe('commands over WebSocket', () => {
       upgrade.received().toString('latin1').endsWith('$6\r\njwt:42\r\n'),
     )
     const text = Buffer.concat(unframe(upgrade.received())).toString('latin1')
-    expect(text).toMatch(/^>4\r\n\$5\r\ntoken\r\n\$8\r\naccepted\r\n/)
+    expect(text).toMatch(
+      /^>4\r\n\$5\r\ntoken\r\n\$6\r\nlimits\r\n:\d+\r\n:\d+\r\n>4\r\n\$5\r\ntoken\r\n\$8\r\naccepted\r\n/,
+    )
   })
 })
 

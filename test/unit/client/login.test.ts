@@ -12,7 +12,9 @@ const NO_AUTH = '-NOAUTH Authentication required.\r\n'
 const WRONG_PASSWORD = '-WRONGPASS invalid username-password pair or user is disabled.\r\n'
 const NO_DEFAULT_USER = '-WRONGPASS the default user cannot log in over a WebSocket\r\n'
 const INVALID = '-WRONGPASS invalid token\r\n'
-const ACCEPTED = `>4\r\n$5\r\ntoken\r\n$8\r\naccepted\r\n$6\r\njwt:42\r\n:${HOUR_MS}\r\n`
+const ACCEPTED =
+  `>4\r\n$5\r\ntoken\r\n$6\r\nlimits\r\n:65536\r\n:128\r\n` +
+  `>4\r\n$5\r\ntoken\r\n$8\r\naccepted\r\n$6\r\njwt:42\r\n:${HOUR_MS}\r\n`
 const SUBSCRIBED = (channel: string, count: number): string =>
   `>3\r\n$9\r\nsubscribe\r\n$${channel.length}\r\n${channel}\r\n:${count}\r\n`
 const UNSUBSCRIBED = (channel: string, count: number): string =>

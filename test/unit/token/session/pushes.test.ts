@@ -10,6 +10,12 @@ describe('A push about a token', () => {
     )
   })
 
+  test('tells the largest command', () => {
+    expect(text(tokenPushes.limits(65_536, 128))).toBe(
+      '>4\r\n$5\r\ntoken\r\n$6\r\nlimits\r\n:65536\r\n:128\r\n',
+    )
+  })
+
   test('tells that the token is going to expire, and that it has', () => {
     expect(text(tokenPushes.expiring(1_234.5))).toBe(
       '>3\r\n$5\r\ntoken\r\n$8\r\nexpiring\r\n:1234\r\n',
