@@ -178,5 +178,5 @@ function escapeInvisibleBytes(bytes: string): string {
 }
 
 function hexOf(bytes: string): string {
-  return [...bytes].map(hexEscape).join('')
+  return Array.from(bytes, hexEscape).join('')
 }

@@ -50,7 +50,7 @@ async function run(client: RespcastClient, { kind, name, data }: Command): Promi
   const loose = client as unknown as Loose
   if (kind === 'call') return loose.call('ECHO', data)
   if (kind === 'subscribe') {
-    loose.subscribe(name, () => undefined)
+    void loose.subscribe(name, () => undefined)
     return undefined
   }
   return loose[kind](name, data)

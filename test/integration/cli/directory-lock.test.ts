@@ -81,7 +81,9 @@ test('Of several processes that start at once exactly one gets the dir, also aft
   )
   open.onEnd(async () => {
     for (const child of children) child.kill()
-    await Promise.all(children.map((child) => child.exitCode ?? once(child, 'close')))
+    await Promise.all(
+      children.filter(({ exitCode }) => exitCode === null).map((child) => once(child, 'close')),
+    )
   })
   await Promise.all(children.map((child) => once(child, 'message')))
 

@@ -225,7 +225,7 @@ describe('A start that fails', () => {
     `user alice on ${CANARY}`,
     `user alice on #${CANARY}`,
     `user alice on (>${CANARY}`,
-    `${CANARY}`,
+    CANARY,
   ])('does not repeat the secret of %j in an ACL file', async (line) => {
     const cwd = folderWith({ 'users.acl': `${line}\n` })
     const failure = await runHere(cwd, async () => {

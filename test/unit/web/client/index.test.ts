@@ -4,10 +4,10 @@ import type { Subscription } from '../../../../web/client/types.ts'
 
 /** The part of the library that is tested; its own types are those of a page. */
 interface Library {
-  connect(
+  readonly connect: (
     url: string,
     options: object,
-  ): { subscribe(name: string, handler: () => void): Subscription; close(): void }
+  ) => { subscribe(name: string, handler: () => void): Subscription; close(): void }
 }
 
 const LIBRARY = '../../../../web/client/index.ts'
