@@ -74,7 +74,6 @@ export class Dispatcher {
    */
   execute(client: Client, request: Request): Promise<void> | undefined {
     client.commands++
-    client.work++
     this.#begin(client)
     return this.#settle(client, this.#dispatch(client, request))
   }
@@ -93,6 +92,7 @@ export class Dispatcher {
     if (client.closed) return undefined
     this.startBatch(this.#services.clock.monotonicMs())
     this.#begin(client)
+    this.#chargedErrors = 0
     let waiting: void | Promise<Completion> = undefined
     try {
       waiting = completion(this.#context)
@@ -113,7 +113,6 @@ export class Dispatcher {
     this.#context.client = client
     this.#context.repliedByPush = false
     this.#context.inTransaction = false
-    this.#chargedErrors = 0
     client.output.startCommand()
     this.#reply.begin(client.protocol)
     if (client.replyMode === 'skip-next') client.replyMode = 'skip-this'
@@ -122,7 +121,7 @@ export class Dispatcher {
   #finish(client: Client, waits = false): void {
     if (isSilent(client)) this.#silence(client, waits)
     if (this.#isOverLimit) this.#reply.rollback(0)
-    client.work += (this.#reply.end - this.#reply.start) >> REPLY_WORK_BITS
+    client.work += 1 + ((this.#reply.end - this.#reply.start) >> REPLY_WORK_BITS)
     client.output.finishCommand(this.#reply)
     if (!this.#isOverLimit) return
     this.#isOverLimit = false
@@ -248,8 +247,10 @@ export class Dispatcher {
     this.#services.counters.commandsProcessed++
     command.calls++
     // Errors within EXEC are charged to the commands that failed, as in Redis.
-    if (this.#reply.errorCount > this.#chargedErrors) command.failedCalls++
-    this.#chargedErrors = this.#reply.errorCount
+    const errors = this.#reply.errorCount
+    if (errors === this.#chargedErrors) return
+    command.failedCalls++
+    this.#chargedErrors = errors
   }
 
   #countedAtEnd(command: Command, completion: Completion): Completion {

@@ -41,7 +41,8 @@ function publish(space: PublishSpace): Handler {
     }
     const payload = new RequestPayload(request)
     const receivers = server.backplane.publish(space, request.name(1), payload)
-    client.work += Math.floor((receivers * payload.length) / DELIVERED_BYTES_PER_WORK)
+    if (receivers > 0)
+      client.work += Math.floor((receivers * payload.length) / DELIVERED_BYTES_PER_WORK)
     counters.messagesPublished++
     counters.messagesDelivered += receivers
     reply.integer(receivers)
