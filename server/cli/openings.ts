@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { leavesLoopback } from '../addresses.ts'
 import { DIRECTIVES } from '../config/directives.ts'
 import { issuersOf, type IssuerSettings } from '../config/issuers.ts'
 import { isAdminExposed, listensOnTcp, servesTheWorld } from '../config/listeners.ts'
+import { openFilesLimit } from '../config/open-files.ts'
 import type { Config } from '../config/store.ts'
 import type { Core } from '../core.ts'
 
@@ -29,13 +30,7 @@ export interface Machine {
 
 /** The machine that this process runs on. */
 export function thisMachine(): Machine {
-  try {
-    const limits = readFileSync('/proc/self/limits', 'latin1')
-    const limit = Number(/^Max open files +(\d+)/m.exec(limits)?.[1])
-    return { openFiles: Number.isNaN(limit) ? undefined : limit }
-  } catch {
-    return { openFiles: undefined }
-  }
+  return { openFiles: openFilesLimit() }
 }
 
 /**
