@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Certificates } from '../support/certificates.ts'
 import { connectControl, type Control } from '../support/oracle-session.ts'
-import { freePort } from '../support/redis-servers.ts'
+import { freePort } from '../support/free-port.ts'
 import { startServer, type TestGateway } from '../support/server.ts'
 
 /** The ways to a RESP listener. */

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { freePort } from '../support/redis-servers.ts'
+import { freePort } from '../support/free-port.ts'
 import { startServer } from '../support/server.ts'
 import { eventually, Received } from './collect.ts'
 import { sharedServer } from '../support/opened.ts'

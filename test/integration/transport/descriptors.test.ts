@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { respcast } from '../../support/process.ts'
-import { freePort } from '../../support/redis-servers.ts'
+import { freePort } from '../../support/free-port.ts'
 import { opener } from '../../support/opened.ts'
 import { openUpgrade } from '../../support/raw-upgrade.ts'
 import { connectRaw } from '../../support/resp-client.ts'

@@ -15,7 +15,7 @@ import { makeCertificates, type Certificates, type KeyPair } from '../../support
 import { folderWith } from '../../support/folder.ts'
 import { eventually, opener } from '../../support/opened.ts'
 import { runHere } from '../../support/process.ts'
-import { freePort } from '../../support/redis-servers.ts'
+import { freePort } from '../../support/free-port.ts'
 import { argvOf, type Directives } from '../../support/settings.ts'
 import { startServer } from '../../support/server.ts'
 
