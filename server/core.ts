@@ -47,7 +47,7 @@ import { createTokens } from './token/tokens.ts'
 import type { Fetch } from './token/verify/key-fetch.ts'
 import { Admission } from './transport/admission.ts'
 import { RoundRobin } from './transport/round-robin.ts'
-import { standalone, type Backplane } from './upstream/backplane.ts'
+import { alone, type Backplane, type PublishAnswer } from './upstream/backplane.ts'
 
 /** The environment of a core, which tests replace. */
 interface CoreParts {
@@ -62,6 +62,8 @@ interface CoreParts {
   readonly shutdown: () => void
   /** Memory of messages that are under way. */
   readonly arenas?: Arenas
+  /** The way to other gateways; alone by default. */
+  readonly backplane?: (registry: Registry) => Backplane
   /** Memory of the process. */
   readonly memory?: () => MemoryFacts
 }
@@ -133,7 +135,7 @@ export class Core implements Services {
       deliveryOptions(this, (pattern) => dropPattern(pattern, this)),
       turn,
     )
-    this.backplane = standalone(this.registry)
+    this.backplane = (parts.backplane ?? alone)(this.registry)
 
     this.clients = new ClientTable(clock)
     this.limits = transportLimits(config)
@@ -212,14 +214,20 @@ export class Core implements Services {
   /**
    * Publishes from within the process.
    *
-   * @returns Deliveries on this gateway.
+   * @returns Receivers, as PUBLISH counts them.
+   * @throws RespcastError `ERR_NOT_PUBLISHED`, with the answer of PUBLISH.
    */
-  publish(space: PublishSpace, channel: Buffer, payload: Buffer): number {
+  async publish(space: PublishSpace, channel: Buffer, payload: Buffer): Promise<number> {
     const { backplane, counters } = this
-    const receivers = backplane.publish(space, channel.toString('latin1'), payloadOf(payload))
+    const answer = await new Promise<PublishAnswer>((resolve) => {
+      const key = channel.toString('latin1')
+      const atOnce = backplane.publish(space, key, payloadOf(payload), resolve)
+      if (atOnce !== undefined) resolve(atOnce)
+    })
+    if (typeof answer === 'string') throw new RespcastError('ERR_NOT_PUBLISHED', answer)
     counters.messagesPublished++
-    counters.messagesDelivered += receivers
-    return receivers
+    counters.messagesDelivered += answer
+    return answer
   }
 
   /** Reports whether a token would log in now, and its grants in ACL text. No client is logged in. */

@@ -78,7 +78,7 @@ export async function createAdminApp(
 function notReady(core: Core): string[] {
   const problems: string[] = []
   if (core.admission.closing) problems.push('shutting down')
-  if (!core.backplane.isReady) problems.push('backplane not connected')
+  problems.push(...core.backplane.problems)
   problems.push(...core.tokens.revocation.problems)
   problems.push(...core.authenticator.issuers.problems)
   if (core.aclFile.problem !== undefined) problems.push(core.aclFile.problem)

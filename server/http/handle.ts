@@ -3,11 +3,11 @@ export interface RespcastHandle {
   /**
    * PUBLISH. Texts are encoded as UTF-8.
    *
-   * @returns How many deliveries were made by this server.
+   * @returns The receivers, as PUBLISH counts them. It rejects with `ERR_NOT_PUBLISHED` while the upstream cannot be reached.
    */
-  publish(channel: string | Uint8Array, payload: string | Uint8Array): number
+  publish(channel: string | Uint8Array, payload: string | Uint8Array): Promise<number>
   /** SPUBLISH. */
-  spublish(shardChannel: string | Uint8Array, payload: string | Uint8Array): number
+  spublish(shardChannel: string | Uint8Array, payload: string | Uint8Array): Promise<number>
 }
 
 declare module 'fastify' {

@@ -168,8 +168,8 @@ const SERVER_FIGURES: readonly Figure[] = [
   ),
   gauge(
     'respcast_backplane_ready',
-    '1 while messages can be handed on to other servers.',
-    ({ backplane }) => Number(backplane.isReady),
+    '1 while messages can be handed to the upstream and come back; always 1 without one.',
+    ({ backplane }) => Number(backplane.problems.length === 0),
   ),
 ]
 

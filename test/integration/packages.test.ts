@@ -81,7 +81,7 @@ describe('the installed packages', () => {
       const app = fastify()
       await app.register(respcast, { directives: { port: '0', 'http-bind': '127.0.0.1' } })
       await app.ready()
-      console.log(app.respcast.publish('news', 'hello'), typeof connect, typeof useChannel)
+      console.log(await app.respcast.publish('news', 'hello'), typeof connect, typeof useChannel)
       console.log(typeof client.connect, typeof react.useChannel)
       await app.close()`,
     )

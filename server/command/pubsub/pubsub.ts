@@ -40,7 +40,11 @@ function publish(space: PublishSpace): Handler {
       return
     }
     const payload = new RequestPayload(request)
-    const receivers = server.backplane.publish(space, request.name(1), payload)
+    const receivers = server.backplane.publish(space, request.name(1), payload, () => {})
+    if (typeof receivers !== 'number') {
+      if (receivers !== undefined) reply.error(receivers)
+      return
+    }
     if (receivers > 0)
       client.work += Math.floor((receivers * payload.length) / DELIVERED_BYTES_PER_WORK)
     counters.messagesPublished++

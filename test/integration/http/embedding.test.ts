@@ -38,8 +38,8 @@ describe('a Fastify application with the plugin', () => {
     for (const client of [browser, backend]) {
       await client.subscribe('news')
     }
-    expect(app.respcast.publish('news', 'grüße')).toBe(2)
-    expect(app.respcast.publish('nobody', '')).toBe(0)
+    expect(await app.respcast.publish('news', 'grüße')).toBe(2)
+    expect(await app.respcast.publish('nobody', '')).toBe(0)
     for (const client of [browser, backend]) {
       await client.takeExactly(push(3, 'message', 'news', Buffer.from('grüße')))
       await client.assertPong()
@@ -51,7 +51,7 @@ describe('a Fastify application with the plugin', () => {
     const browser = await subscriber(server, port)
     await browser.subscribe('\xff')
     const payload = Buffer.alloc(20_000, 'a')
-    expect(app.respcast.publish(Uint8Array.of(0xff), payload)).toBe(1)
+    expect(await app.respcast.publish(Uint8Array.of(0xff), payload)).toBe(1)
     payload.fill('b')
     await browser.takeExactly(push(3, 'message', '\xff', 'a'.repeat(20_000)))
   })
@@ -60,8 +60,8 @@ describe('a Fastify application with the plugin', () => {
     const { server, app, port } = await application()
     const browser = await subscriber(server, port)
     await browser.assertReply(['SSUBSCRIBE', 's'], push(3, 'ssubscribe', 's', 1))
-    expect(app.respcast.publish('s', 'm')).toBe(0)
-    expect(app.respcast.spublish('s', 'm')).toBe(1)
+    expect(await app.respcast.publish('s', 'm')).toBe(0)
+    expect(await app.respcast.spublish('s', 'm')).toBe(1)
     await browser.takeExactly(push(3, 'smessage', 's', 'm'))
     await browser.assertPong()
   })
