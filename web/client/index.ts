@@ -2,7 +2,7 @@ import { RespcastClient } from './client.ts'
 import type { AnyCodec } from './codec.ts'
 import { environmentOf } from './browser-environment.ts'
 import type { Environment } from './environment.ts'
-import { loadTabs } from './load-tabs.ts'
+import { loadTabs } from './tabs/load-tabs.ts'
 import { settingsOf } from './options.ts'
 import type { ConnectOptions } from './options.ts'
 

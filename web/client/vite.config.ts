@@ -82,7 +82,7 @@ function alsoBuildTabs(): Plugin {
             ...output,
             minify,
             emptyOutDir: false,
-            lib: { entry: `${name}.ts`, formats: ['es'], fileName: () => `${name}.js` },
+            lib: { entry: `tabs/${name}.ts`, formats: ['es'], fileName: () => `${name}.js` },
             rolldownOptions: { output: { minify } },
           },
         })

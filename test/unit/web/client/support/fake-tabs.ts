@@ -1,5 +1,5 @@
 import type { ClientClock, OpenSocket } from '../../../../../web/client/environment.ts'
-import { TabHub } from '../../../../../web/client/tab-hub.ts'
+import { TabHub } from '../../../../../web/client/tabs/tab-hub.ts'
 import type { FakeServer } from './fake-server.ts'
 
 /** One tab's way to the hub. */

@@ -1,6 +1,6 @@
-import type { ClientSocket, OpenSocket, SocketListener } from './environment.ts'
+import type { ClientSocket, OpenSocket, SocketListener } from '../environment.ts'
 import type { TabNotice, TabRequest } from './tab-hub.ts'
-import { subjectOf } from './token-source.ts'
+import { subjectOf } from '../token-source.ts'
 
 /** Time limit for the first message of the worker. Milliseconds. */
 const HELLO_TIMEOUT_MS = 2000

@@ -1,4 +1,4 @@
-import { environmentOf } from './browser-environment.ts'
+import { environmentOf } from '../browser-environment.ts'
 import { TabHub } from './tab-hub.ts'
 import type { TabRequest } from './tab-hub.ts'
 

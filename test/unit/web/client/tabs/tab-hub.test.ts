@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { RespcastClient } from '../../../../web/client/client.ts'
-import type { ConnectOptions } from '../../../../web/client/options.ts'
-import { FakeServer, record, settle } from './support/fake-server.ts'
-import { online } from './support/scenes.ts'
-import { shareTabsOf } from './support/fake-tabs.ts'
-import type { FakePort } from './support/fake-tabs.ts'
+import type { RespcastClient } from '../../../../../web/client/client.ts'
+import type { ConnectOptions } from '../../../../../web/client/options.ts'
+import { FakeServer, record, settle } from '../support/fake-server.ts'
+import { online } from '../support/scenes.ts'
+import { shareTabsOf } from '../support/fake-tabs.ts'
+import type { FakePort } from '../support/fake-tabs.ts'
 
 const NOPERM = '-NOPERM No permissions to access a channel\r\n'
 const OPTIONS: ConnectOptions = { token: 'a.b.c', share: 'tabs' }

@@ -1,4 +1,4 @@
-import type { Environment } from './environment.ts'
+import type { Environment } from '../environment.ts'
 
 /**
  * Loads `tabs.js`, which only clients with `share: 'tabs'` need, and shares a socket by it.
