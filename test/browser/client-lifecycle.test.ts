@@ -166,6 +166,35 @@ describeInChromium('the client library in Chromium, when', (browser) => {
     expect((await notes(other)).states).toEqual(['authenticating', 'online'])
   })
 
+  test('tabs share, and the process of the tab with the worker dies: the others go on at once', async () => {
+    // Were it not noticed at once, only a heartbeat would tell: none comes within the time of this test.
+    page = await open(['news'], `share: 'tabs', heartbeatMs: 600_000`)
+    const others = [
+      await open(['news'], `share: 'tabs', heartbeatMs: 600_000`),
+      await open(['room'], `share: 'tabs', heartbeatMs: 600_000`),
+    ]
+    expect(bed.server.core.clients.size).toBe(2)
+    const session = await context.newCDPSession(page)
+    const crashed = page.waitForEvent('crash')
+    session.send('Page.crash').catch(() => undefined)
+    await crashed
+    for (const other of others) {
+      await expectUntil(`app.notes.gaps.length === 1`, other)
+      expect((await notes(other)).states).toEqual([
+        'authenticating',
+        'online',
+        'waiting',
+        'connecting',
+        'authenticating',
+        'online',
+      ])
+    }
+    // They share a connection again.
+    expect(bed.server.core.clients.size).toBe(2)
+    expect(await bed.publish('news', 'after')).toBe(1)
+    await expectUntil(`app.notes.heard.length === 1`, others[0])
+  })
+
   test('tabs share, and the server restarts: all of them come back, over one connection', async () => {
     page = await open(['news'], `share: 'tabs'`)
     const other = await open(['room'], `share: 'tabs'`)

@@ -28,8 +28,8 @@ export type TabRequest =
 
 /** Message of the worker to a tab. */
 export type TabNotice =
-  /** The worker runs; comes first. */
-  | { readonly type: 'hello' }
+  /** The worker runs; comes first. `lock` is a Web Lock that the worker holds as long as it lives, if it could get one. */
+  | { readonly type: 'hello'; readonly lock: string | undefined }
   | { readonly type: 'opened' }
   /** Whole RESP3 values. */
   | { readonly type: 'received'; readonly bytes: Uint8Array }
@@ -64,6 +64,7 @@ interface Tab {
 export class TabHub {
   readonly #clock: ClientClock
   readonly #openSocket: OpenSocket
+  readonly #lock: string | undefined
   readonly #tabs = new Set<Tab>()
   #upstream: Link | undefined
   /** The tab whose token the connection has. */
@@ -71,9 +72,11 @@ export class TabHub {
   /** The accepted user, and the end of its token in milliseconds of the wall clock. */
   #accepted: { readonly user: RespValue; readonly untilMs: number } | undefined
 
-  constructor(clock: ClientClock, openSocket: OpenSocket) {
+  /** @param lock Web Lock that ends with the hub. */
+  constructor(clock: ClientClock, openSocket: OpenSocket, lock?: string) {
     this.#clock = clock
     this.#openSocket = openSocket
+    this.#lock = lock
   }
 
   /**
@@ -88,7 +91,7 @@ export class TabHub {
       shard: new Set<string>(),
     }
     const tab: Tab = { port, reader: new RespReader(), names, isOpen: false, untakenBytes: 0 }
-    port.post({ type: 'hello' })
+    port.post({ type: 'hello', lock: this.#lock })
     return {
       request: (request) => this.#take(tab, request),
       gone: () => this.#leave(tab),

@@ -29,23 +29,29 @@ export async function shareTabs(
         name,
       })
   const { port } = worker
-  const runs = await new Promise<boolean>((resolve) => {
+  const hello = await new Promise<TabNotice | undefined>((resolve) => {
     const deadline = AbortSignal.timeout(HELLO_TIMEOUT_MS)
-    deadline.addEventListener('abort', () => resolve(false))
-    worker.addEventListener('error', () => resolve(false))
-    port.addEventListener('message', () => resolve(true), { once: true })
+    deadline.addEventListener('abort', () => resolve(undefined))
+    worker.addEventListener('error', () => resolve(undefined))
+    port.addEventListener('message', ({ data }) => resolve(data), { once: true })
     port.start()
   })
-  if (!runs) {
+  if (hello?.type !== 'hello') {
     port.close()
     return undefined
   }
-  return (address, protocols, listener) => openShared(port, address, protocols, listener)
+  const { lock } = hello
+  return (address, protocols, listener) => openShared(port, lock, address, protocols, listener)
 }
 
-/** A socket over the port of the worker. */
+/**
+ * A socket over the port of the worker.
+ *
+ * @param workerLock Lock that the worker holds as long as it lives. Workers of an earlier version hold none.
+ */
 function openShared(
   port: MessagePort,
+  workerLock: string | undefined,
   url: string,
   protocols: readonly string[],
   listener: SocketListener,
@@ -53,10 +59,17 @@ function openShared(
   const post = (request: TabRequest): void => port.postMessage(request)
   let release = (): void => undefined
   let isOver = false
+  const ended = new AbortController()
   const over = (): void => {
     isOver = true
     release()
+    ended.abort()
     port.close()
+  }
+  const closed = (code: number, reason: string): void => {
+    if (isOver) return
+    over()
+    listener.closed(code, reason)
   }
   port.addEventListener('message', ({ data }: MessageEvent<TabNotice>) => {
     if (isOver) return
@@ -65,10 +78,15 @@ function openShared(
       listener.received(data.bytes)
       post({ type: 'taken', bytes: data.bytes.length })
     } else if (data.type === 'closed') {
-      over()
-      listener.closed(data.code, data.reason)
+      closed(data.code, data.reason)
     }
   })
+  if (workerLock !== undefined) {
+    // Shared, so that all tabs get it at once: the worker ended, with its connection.
+    navigator.locks
+      .request(workerLock, { mode: 'shared', signal: ended.signal }, () => closed(1006, ''))
+      .catch(() => undefined)
+  }
   // The worker waits for this lock, and gets it when the tab has ended for whatever reason.
   const lock = `respcast ${crypto.randomUUID()}`
   void navigator.locks.request(lock, () => {
