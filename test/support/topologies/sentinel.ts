@@ -1,0 +1,101 @@
+import type { RespValue } from '../../../shared/resp/types.ts'
+import { askNode, textOf, waitUntil } from './ask-node.ts'
+import { Node, startTogether, type NodeOptions } from './node.ts'
+import type { Topology } from './topology.ts'
+
+const MASTER = 'main'
+
+/** A master and a replica under three sentinels, which hold a master for dead after one second. */
+export interface SentinelTrio extends Topology {
+  readonly sentinels: readonly Node[]
+  /** The node that a majority of the sentinels names as the master. */
+  master(): Promise<Node>
+  /**
+   * Makes the sentinels promote the replica while the master lives, and waits until they name it. The old master becomes a
+   * replica about ten seconds later; until then it takes what is published to it.
+   */
+  failOver(): Promise<void>
+  /** `FAILOVER` of the master itself, of which no sentinel knows: waits until the roles have changed. */
+  failOverUnseen(): Promise<void>
+  /** Waits until the sentinels agree on a master that lives and has its replica. */
+  settled(): Promise<void>
+}
+
+export async function startSentinelTrio(options: NodeOptions = {}): Promise<SentinelTrio> {
+  const directives = ['--repl-diskless-sync-delay', '0', ...(options.directives ?? [])]
+  const first = await Node.start({ ...options, directives })
+  const nodes = [first]
+  const sentinels: Node[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all([...sentinels, ...nodes].map((node) => node.stop()))
+  }
+  const named = async (port: number): Promise<number> => {
+    const reply = await askNode(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)
+    return Number(textOf((reply as readonly RespValue[])[1]))
+  }
+  const master = async (): Promise<Node> => {
+    const answers = await Promise.allSettled(sentinels.map(({ port }) => named(port)))
+    const ports = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+    const chosen = nodes.find(({ port }) => ports.filter((other) => other === port).length >= 2)
+    if (!chosen) throw new Error(`the sentinels do not agree: ${ports.join(', ')}`)
+    return chosen
+  }
+  const settled = (): Promise<void> =>
+    waitUntil('a master with its replica', async () => {
+      const now = await master()
+      const [role, , replicas] = (await now.ask('ROLE')) as readonly RespValue[]
+      if (textOf(role) !== 'master' || (replicas as readonly RespValue[]).length === 0) return false
+      for (const { port } of sentinels) {
+        if ((await named(port)) !== now.port) return false
+        // A sentinel elects nobody before it knows of the replica.
+        const known = await askNode(port, 'SENTINEL', 'REPLICAS', MASTER)
+        if ((known as readonly RespValue[]).length === 0) return false
+        await askNode(port, 'SENTINEL', 'CKQUORUM', MASTER)
+      }
+      return true
+    })
+  try {
+    nodes.push(
+      await Node.start({
+        ...options,
+        directives: [...directives, '--replicaof', '127.0.0.1', `${first.port}`],
+      }),
+    )
+    const configuration = [
+      `sentinel monitor ${MASTER} 127.0.0.1 ${first.port} 2`,
+      `sentinel down-after-milliseconds ${MASTER} 1000`,
+      `sentinel failover-timeout ${MASTER} 5000`,
+      '',
+    ].join('\n')
+    const { program = 'valkey-server' } = options
+    const start = (): Promise<Node> => Node.start({ program, isSentinel: true, configuration })
+    sentinels.push(...(await startTogether([start(), start(), start()])))
+    await settled()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    kind: 'sentinel',
+    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER}`,
+    nodes,
+    sentinels,
+    master,
+    settled,
+    failOver: async () => {
+      const from = await master()
+      await waitUntil('a sentinel begins a failover', async () => {
+        await (sentinels[0] as Node).ask('SENTINEL', 'FAILOVER', MASTER)
+        return true
+      })
+      await waitUntil('another master', async () => (await master()) !== from)
+    },
+    failOverUnseen: async () => {
+      const from = await master()
+      await from.ask('FAILOVER')
+      await waitUntil('the old master is a replica', async () => (await from.role()) === 'slave')
+    },
+    portFor: async () => (await master()).port,
+    stop,
+  }
+}
