@@ -48,6 +48,7 @@ import type { Fetch } from './token/verify/key-fetch.ts'
 import { Admission } from './transport/admission.ts'
 import { RoundRobin } from './transport/round-robin.ts'
 import { alone, type Backplane, type PublishAnswer } from './upstream/backplane.ts'
+import { addUpstreamValidators, checkUpstreamFiles } from './upstream/settings.ts'
 
 /** The environment of a core, which tests replace. */
 interface CoreParts {
@@ -123,7 +124,9 @@ export class Core implements Services {
     this.peerLog = new PeerLog(log, clock)
     this.shutdown = parts.shutdown
     addValidators(config)
+    addUpstreamValidators(config)
     config.check()
+    checkUpstreamFiles(config)
 
     this.table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
     this.users = new UserTable(this.table.catalog, config, validateRolePattern)

@@ -8,7 +8,8 @@ import type { Fetch } from '../token/verify/key-fetch.ts'
 import { prepareDevProfile, type DevProfile } from './dev-profile.ts'
 
 /**
- * Reads the configuration of file, environment and command line; without one, that of the development profile.
+ * Reads the configuration of file, environment and command line; without one, or with nothing but an upstream, that of the
+ * development profile.
  *
  * @param argv `[file] [--directive value ...]`
  * @throws RespcastError The configuration cannot be used.
@@ -21,7 +22,7 @@ export function readConfig(argv: readonly string[]): {
   const loaded = loadConfig({ ...input, argv })
   if (loaded.isConfigured) return { config: new Config(loaded), dev: undefined }
   const dev = prepareDevProfile(input.cwd)
-  return { config: new Config(loadConfig({ ...input, argv: dev.argv })), dev }
+  return { config: new Config(loadConfig({ ...input, argv: [...dev.argv, ...argv] })), dev }
 }
 
 /**

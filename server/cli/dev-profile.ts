@@ -14,7 +14,7 @@ export const DEV_ROLE = 'demo'
 
 const KEY_FILE = 'dev-key'
 
-/** The development profile, which holds when nothing is configured. */
+/** The development profile, which holds when nothing is configured, or an upstream alone. */
 export interface DevProfile {
   /** Directives, as on the command line. */
   readonly argv: readonly string[]

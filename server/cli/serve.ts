@@ -32,7 +32,7 @@ export async function serve(argv: readonly string[]): Promise<void> {
     reopen()
     reloadConfiguration(config, log, { env: process.env, cwd: process.cwd(), argv })
   })
-  if (dev) await greet(dev, addresses)
+  if (dev) await greet(dev, addresses, config.text('upstream'))
   else announce(log, addresses)
   await ended
   await gateway.stop()
@@ -63,7 +63,11 @@ function announce(log: Logger, { resp, http, admin }: GatewayAddresses): void {
   )
 }
 
-async function greet(dev: DevProfile, { resp, http, admin }: GatewayAddresses): Promise<void> {
+async function greet(
+  dev: DevProfile,
+  { resp, http, admin }: GatewayAddresses,
+  upstream: string,
+): Promise<void> {
   const token = await mintToken(
     dev.secret,
     {
@@ -83,6 +87,7 @@ async function greet(dev: DevProfile, { resp, http, admin }: GatewayAddresses): 
       `  RESP    ${resp.map(({ address }) => address).join(', ')}`,
       `  page    http://127.0.0.1:${http}/#token=${token}`,
       `  admin   http://127.0.0.1:${admin}/  (user admin, password ${dev.adminPassword})`,
+      ...(upstream === '' ? [] : [`  upstream  ${upstream}`]),
       '',
       'In another terminal (valkey-cli does as well):',
       '',

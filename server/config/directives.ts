@@ -11,6 +11,7 @@ import {
 import { LIMITS, LISTENERS, TLS } from './tables/network.ts'
 import { PROCESS, PROCESS_WITHOUT_EFFECT } from './tables/process.ts'
 import { TOKENS } from './tables/tokens.ts'
+import { UPSTREAM } from './tables/upstream.ts'
 import { HTTP, WEBSOCKET } from './tables/websocket.ts'
 
 /** The directives by theme, in the order of the manual. */
@@ -21,6 +22,7 @@ export const SECTIONS = [
   { title: 'WebSocket', table: WEBSOCKET },
   { title: 'Tokens', table: TOKENS },
   { title: 'ACL', table: ACL },
+  { title: 'Upstream', table: UPSTREAM },
   { title: 'Limits', table: LIMITS },
   { title: 'Process', table: PROCESS },
   { title: 'Diagnostics', table: DIAGNOSTICS },
@@ -38,6 +40,7 @@ type Tables = typeof LISTENERS &
   typeof WEBSOCKET &
   typeof TOKENS &
   typeof ACL &
+  typeof UPSTREAM &
   typeof LIMITS &
   typeof PROCESS &
   typeof DIAGNOSTICS &
@@ -97,7 +100,7 @@ export function findDirective(name: string): Directive | undefined {
 /** Reports whether the value of a directive must not be shown: it is a secret, or nobody knows what it is. */
 export function mayHoldSecret(name: string): boolean {
   const directive = findDirective(name)
-  return directive === undefined || directive.sensitive === true
+  return directive === undefined || directive.sensitive !== undefined
 }
 
 /** Every name and alias with its directive, names before their aliases. */

@@ -29,7 +29,7 @@ export interface LoadedConfig {
   readonly cwd: string
   /** Absolute path of the configuration file; undefined without one and for standard input. */
   readonly file: string | undefined
-  /** A configuration file was named, or a directive was set; otherwise the development profile is used. */
+  /** A configuration file was named, or a directive was set that is not about the upstream; otherwise the development profile is used. */
   readonly isConfigured: boolean
   /** Names that were set and have no effect on this server, as written, each once. */
   readonly withoutEffect: readonly string[]
@@ -65,9 +65,14 @@ export function loadConfig(input: LoadInput): LoadedConfig {
     settings,
     cwd: input.cwd,
     file: file === undefined || file === '-' ? undefined : resolve(input.cwd, file),
-    isConfigured: file !== undefined || statements.length > 0,
+    isConfigured: file !== undefined || statements.some(({ name }) => !isUpstream(name)),
     withoutEffect: [...withoutEffect.values()],
   }
+}
+
+/** Where the messages come from does not say who may read them: the development profile goes with any upstream. */
+function isUpstream(name: string): boolean {
+  return /^upstream(-|$)/i.test(name)
 }
 
 function tightenDefaults(settings: Map<string, Setting>): void {

@@ -45,8 +45,11 @@ export interface Traits {
   readonly protected?: true
   /** Write-only: CONFIG GET answers `(redacted)`; neither the command line nor CONFIG SET takes it. */
   readonly secret?: true
-  /** Readable with CONFIG GET as in Redis, but never repeated in an error or a log line. */
-  readonly sensitive?: true
+  /**
+   * Readable with CONFIG GET as in Redis, but never repeated in an error or a log line. `refused`: a value with a secret is
+   * refused, so that one in force holds none.
+   */
+  readonly sensitive?: true | 'refused'
   /** CONFIG GET shows it to its exact name only. */
   readonly hidden?: true
   /** The default once the public listener leaves loopback; strangers are out there. */

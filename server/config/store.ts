@@ -57,7 +57,7 @@ interface Watch<F> {
 export class Config extends Settings {
   /** Absolute path of the configuration file, which CONFIG REWRITE writes. */
   readonly file: string | undefined
-  /** A configuration file was named, or a directive was set. */
+  /** A configuration file was named, or a directive was set that is not about the upstream. */
   readonly isConfigured: boolean
   /** Names set at start that have no effect on this server; for one line in the log. */
   readonly withoutEffect: readonly string[]

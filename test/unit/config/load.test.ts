@@ -38,6 +38,12 @@ describe('sources', () => {
     expect(configOf({ env: { RESPCAST_CONF_PORT: '1' } }).isConfigured).toBe(true)
     expect(configOf({ argv: ['--port', '1'] }).isConfigured).toBe(true)
     expect(configOfFile('').isConfigured).toBe(true)
+    // The development profile goes with any upstream.
+    expect(
+      configOf({ argv: ['--Upstream', 'redis://a', '--upstream-user', 'u'] }).isConfigured,
+    ).toBe(false)
+    expect(configOf({ env: { RESPCAST_CONF_UPSTREAM: 'redis://a' } }).isConfigured).toBe(false)
+    expect(configOf({ argv: ['--upstream', 'redis://a', '--port', '1'] }).isConfigured).toBe(true)
   })
 
   test('the file is known by its absolute path', () => {
