@@ -41,7 +41,7 @@ import type { TokenExplainer } from './token/explain/explain.ts'
 import { validateRolePattern } from './token/grant/placeholders.ts'
 import type { AuditLog } from './token/revoke/audit.ts'
 import type { TokenAuthenticator } from './token/session/authenticator.ts'
-import { dropPattern } from './token/session/costly-patterns.ts'
+import { PatternDrops } from './token/session/costly-patterns.ts'
 import type { TokenSessions } from './token/session/sessions.ts'
 import { createTokens } from './token/tokens.ts'
 import type { Fetch } from './token/verify/key-fetch.ts'
@@ -134,8 +134,9 @@ export class Core implements Services {
     this.aclFile = new AclFile(this.table.catalog, this.users, config, log, clock)
 
     const turn = new Turn(parts.arenas ?? new ArenaPool())
+    const drops = new PatternDrops(this, atEndOfTurn)
     this.registry = new Registry(
-      deliveryOptions(this, (pattern) => dropPattern(pattern, this)),
+      deliveryOptions(this, (pattern) => drops.add(pattern)),
       turn,
     )
     this.backplane = (parts.backplane ?? alone)(this.registry)

@@ -11,7 +11,22 @@ export type ByteSet = Uint32Array
 /** Counts the steps of matches. A step looks at one byte and one token, or at one byte and 32 tokens at once. */
 export interface StepMeter {
   steps: number
+  /** A match that would go beyond so many steps gives up; no limit by default. */
+  most?: number
+  /** Set by a match that gave up: nobody knows whether it is one. */
+  gaveUp?: boolean
 }
+
+/** Steps to build the automaton of so many tokens, no star among them: at most. */
+export function buildSteps(tokens: number): number {
+  return ((tokens >>> 5) + 1) * ROWS + tokens * STEPS_PER_TOKEN
+}
+
+/** Rows of an automaton's table: one for each byte value, and the stars. */
+const ROWS = 257
+
+/** Steps to enter a token in the table. */
+const STEPS_PER_TOKEN = 8
 
 /** The state of the automaton that runs. */
 let states = new Int32Array(32)
@@ -48,7 +63,10 @@ export class GlobAutomaton {
     return this.#table.length
   }
 
-  /** Reports whether the bytes `[from, end)` of `subject` begin with what the tokens match. */
+  /**
+   * Reports whether the bytes `[from, end)` of `subject` begin with what the tokens match. False and `gaveUp` if that takes more
+   * steps than are left on the meter.
+   */
   finds(subject: string, from: number, end: number, meter: StepMeter): boolean {
     const { words } = this
     const table = this.#table
@@ -62,11 +80,17 @@ export class GlobAutomaton {
     let low = 0
     let high = 0
     let steps = 0
+    const most = (meter.most ?? Number.POSITIVE_INFINITY) - meter.steps
     for (let at = from; at < end; at++) {
       const row = subject.charCodeAt(at) * words
       const top = high
       let carry = 0
       steps += top - low + 1
+      if (steps > most) {
+        meter.steps += steps
+        meter.gaveUp = true
+        return false
+      }
       for (let word = low; word <= top || (carry !== 0 && word < words); word++) {
         const before = state[word] as number
         const moved = ((before << 1) | carry) & (table[row + word] as number)
@@ -95,7 +119,7 @@ function tableOf(
   words: number,
   classes: readonly ByteSet[],
 ): Int32Array {
-  const table = new Int32Array(words * 257)
+  const table = new Int32Array(words * ROWS)
   const end = words * 256
   // Every row begins with the tokens that accept most bytes. What differs is turned over.
   for (let i = 0; i < places.length; i++) {

@@ -1,5 +1,6 @@
 import {
   ANY,
+  buildSteps,
   type ByteSet,
   FIRST_CLASS,
   GlobAutomaton,
@@ -179,7 +180,8 @@ export class Glob {
    * Reports whether the whole of `subject` matches. The steps are bounded by both lengths together and, with several stars, by
    * their product divided by 32.
    *
-   * @param meter Told the steps beyond a comparison of the literal head.
+   * @param meter Told the steps beyond a comparison of the literal head. If they would go beyond its limit by an automaton, the match
+   *   gives up: it says so to the meter, and returns false.
    */
   matches(subject: string, meter: StepMeter = UNCOUNTED): boolean {
     if (this.isLiteral) return subject === this.literalHead
@@ -240,7 +242,7 @@ export class Glob {
    * for the rest.
    */
   #finds(subject: string, from: number, end: number, meter: StepMeter): boolean {
-    if (this.#needsAutomaton) return this.#automaton(meter).finds(subject, from, end, meter)
+    if (this.#needsAutomaton) return this.#findsByAutomaton(subject, from, end, meter)
     const tokens = this.#tokens
     let token = this.#firstStar + 1
     let at = from
@@ -261,7 +263,7 @@ export class Glob {
         if (repeated > end - from && tokens.length <= MAX_AUTOMATON_TOKENS) {
           meter.steps += repeated * 2
           this.#needsAutomaton = true
-          return this.#automaton(meter).finds(subject, from, end, meter)
+          return this.#findsByAutomaton(subject, from, end, meter)
         }
         token = resumeToken
         at = ++resumeAt
@@ -271,12 +273,23 @@ export class Glob {
     return token === this.#lastStar
   }
 
-  #automaton(meter: StepMeter): GlobAutomaton {
-    const known = automata.get(this)
-    if (known) return known
-    const tokens = this.#tokens
-    const made = new GlobAutomaton(tokens, this.#firstStar + 1, this.#lastStar, this.#classes)
-    meter.steps += made.size + tokens.length * 8
+  #findsByAutomaton(subject: string, from: number, end: number, meter: StepMeter): boolean {
+    let automaton = automata.get(this)
+    if (!automaton) {
+      const steps = buildSteps(this.#lastStar - this.#firstStar - 1)
+      if (meter.steps + steps > (meter.most ?? Number.POSITIVE_INFINITY)) {
+        meter.gaveUp = true
+        return false
+      }
+      meter.steps += steps
+      automaton = this.#buildAutomaton()
+    }
+    return automaton.finds(subject, from, end, meter)
+  }
+
+  #buildAutomaton(): GlobAutomaton {
+    const [from, end] = [this.#firstStar + 1, this.#lastStar]
+    const made = new GlobAutomaton(this.#tokens, from, end, this.#classes)
     if (keptWords + made.size > MAX_KEPT_WORDS) {
       automata.clear()
       keptWords = 0

@@ -20,6 +20,8 @@ const CHANGES_KEPT = 256
 export class PatternEntry extends Entry {
   readonly glob: Glob
   readonly sequence: number
+  /** It has exceeded the budget of a message: it matches nothing more, and its subscribers are losing it. */
+  isDropped = false
   #unmetered = 0
 
   constructor(pattern: string, sequence: number) {
@@ -122,7 +124,11 @@ export class PatternIndex {
   #changed: PatternEntry[] = []
   #sequence = 0
   readonly #budget: PatternBudget
-  readonly #meter: StepMeter = { steps: 0 }
+  readonly #meter: Required<StepMeter> = {
+    steps: 0,
+    most: Number.POSITIVE_INFINITY,
+    gaveUp: false,
+  }
 
   constructor(budget: PatternBudget = UNBOUNDED) {
     this.#budget = budget
@@ -158,6 +164,12 @@ export class PatternIndex {
     this.#noteChange(entry)
   }
 
+  /** Lets a dropped pattern match again. */
+  restore(entry: PatternEntry): void {
+    entry.isDropped = false
+    this.#noteChange(entry)
+  }
+
   /** The patterns that match `channel` (byte string), in the order in which they came. */
   matching(channel: string): readonly PatternEntry[] {
     if (this.#entries.size === 0) return NO_PATTERNS
@@ -166,7 +178,8 @@ export class PatternIndex {
     if (young && young.changes === this.#changed.length) return young.found
     const known = young ?? this.#old.get(channel)
     const found = known ? this.#renewed(known, channel) : this.#find(channel)
-    if (young) this.#youngPatterns -= young.found.length
+    // Patterns that were dropped meanwhile may have emptied the cache.
+    if (young && this.#young.get(channel) === young) this.#youngPatterns -= young.found.length
     this.#cache(channel, found)
     return found
   }
@@ -189,12 +202,12 @@ export class PatternIndex {
     if (changes === this.#changed.length) return found
     const changed = new Set(this.#changed.slice(changes))
     const renewed = found.filter((entry) => !changed.has(entry))
+    const costly = new CostlyPatterns(this.#budget.maxPatternSteps, channel)
     for (const entry of changed) {
-      if (this.#entries.get(entry.name) === entry && entry.glob.matches(channel)) {
-        renewed.push(entry)
-      }
+      if (this.#entries.get(entry.name) !== entry) continue
+      if (this.#try(entry, channel, costly)) renewed.push(entry)
     }
-    return renewed.length === 0 ? NO_PATTERNS : renewed.sort((a, b) => a.sequence - b.sequence)
+    return this.#kept(renewed, costly)
   }
 
   #noteChange(entry: PatternEntry): void {
@@ -216,51 +229,64 @@ export class PatternIndex {
 
   #find(channel: string): readonly PatternEntry[] {
     const found: PatternEntry[] = []
-    const costly = new CostlyPatterns(this.#budget.maxPatternSteps)
+    const costly = new CostlyPatterns(this.#budget.maxPatternSteps, channel)
     for (const bucket of this.#byHead.of(channel, false))
-      this.#tryAll(bucket, channel, found, costly)
+      for (const entry of bucket) if (this.#try(entry, channel, costly)) found.push(entry)
     for (const bucket of this.#byTail.of(channel, true))
-      this.#tryAll(bucket, channel, found, costly)
-    const { dropped } = costly
-    for (const entry of dropped) this.#budget.dropPattern?.(entry.name)
-    const kept = dropped.size === 0 ? found : found.filter((entry) => !dropped.has(entry))
-    if (kept.length === 0) return NO_PATTERNS
-    return kept.sort((a, b) => a.sequence - b.sequence)
+      for (const entry of bucket) if (this.#try(entry, channel, costly)) found.push(entry)
+    return this.#kept(found, costly)
   }
 
-  #tryAll(
-    bucket: ReadonlySet<PatternEntry>,
-    channel: string,
-    found: PatternEntry[],
-    costly: CostlyPatterns,
-  ): void {
+  #try(entry: PatternEntry, channel: string, costly: CostlyPatterns): boolean {
+    if (entry.isDropped) return false
     const meter = this.#meter
-    const freeSteps = channel.length * FREE_STEPS_PER_BYTE
-    for (const entry of bucket) {
-      meter.steps = 0
-      if (entry.glob.matches(channel, meter)) found.push(entry)
-      if (meter.steps > freeSteps && entry.isMetered) costly.note(entry, meter.steps)
+    meter.steps = 0
+    meter.gaveUp = false
+    meter.most = entry.isMetered ? costly.most : Number.POSITIVE_INFINITY
+    const fits = entry.glob.matches(channel, meter)
+    if (entry.isMetered) costly.note(entry, meter)
+    return fits
+  }
+
+  /** Drops the costly ones among what was tried. @returns What is left of those that fit, in the order in which they came. */
+  #kept(found: readonly PatternEntry[], { dropped }: CostlyPatterns): readonly PatternEntry[] {
+    for (const entry of dropped) {
+      entry.isDropped = true
+      this.#noteChange(entry)
+      this.#budget.dropPattern?.(entry.name)
     }
+    const kept = found.filter((entry) => !dropped.has(entry))
+    return kept.length === 0 ? NO_PATTERNS : kept.sort((a, b) => a.sequence - b.sequence)
   }
 }
 
-/** The patterns that one message found costly. They share a budget, and those that exceed it are dropped. */
+/**
+ * The patterns that one message found costly. They share a budget. Those that exceed it together are dropped, and so is each costly
+ * one after them as soon as it turns out to be: looking at it any longer is what nobody has time for.
+ */
 class CostlyPatterns {
   readonly dropped = new Set<PatternEntry>()
-  readonly #maxSteps: number
+  readonly #freeSteps: number
+  #left: number
   #tried: PatternEntry[] = []
-  #steps = 0
 
-  constructor(maxSteps: number) {
-    this.#maxSteps = maxSteps
+  constructor(maxSteps: number, channel: string) {
+    this.#left = maxSteps
+    this.#freeSteps = channel.length * FREE_STEPS_PER_BYTE
   }
 
-  note(entry: PatternEntry, steps: number): void {
+  /** Steps that the next pattern may take. */
+  get most(): number {
+    return Math.max(this.#freeSteps, this.#left)
+  }
+
+  note(entry: PatternEntry, { steps, gaveUp }: Required<StepMeter>): void {
+    if (steps <= this.#freeSteps && !gaveUp) return
     this.#tried.push(entry)
-    this.#steps += steps
-    if (this.#steps <= this.#maxSteps) return
+    this.#left -= steps
+    if (!gaveUp && this.#left >= 0) return
+    this.#left = 0
     for (const each of this.#tried) this.dropped.add(each)
     this.#tried = []
-    this.#steps = 0
   }
 }

@@ -70,6 +70,11 @@ export class Registry {
     return this.#known(space, name)?.subscribers() ?? []
   }
 
+  /** A pattern has exceeded the budget of a message, and matches nothing more. */
+  isDropped(pattern: string): boolean {
+    return this.#patterns.get(pattern)?.isDropped ?? false
+  }
+
   /** The patterns with at least one subscriber, in the order in which they came. */
   patterns(): IterableIterator<PatternEntry> {
     return this.#patterns.entries()
@@ -92,6 +97,7 @@ export class Registry {
     if (entry instanceof PatternEntry) {
       if (known && entry.isMetered) this.#meteredPatterns--
       entry.add(subscriber)
+      if (entry.isDropped && !entry.isMetered) this.#patterns.restore(entry)
       if (entry.isMetered) this.#meteredPatterns++
     } else {
       entry.add(subscriber)

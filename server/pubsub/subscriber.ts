@@ -16,7 +16,7 @@ export interface Overlay {
 export interface PatternBudget {
   /** Steps that one message may cost at patterns which only metered subscribers hold: `ws-pattern-steps`. */
   readonly maxPatternSteps: number
-  /** Ends the subscriptions to a pattern. Called before the message is delivered. */
+  /** Ends the subscriptions to a pattern that matches nothing from now on. Called before the message is delivered. */
   readonly dropPattern?: (pattern: string) => void
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { compileGlob } from '../../../shared/glob.ts'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { compileGlob, Glob } from '../../../shared/glob.ts'
+import type { StepMeter } from '../../../shared/glob-automaton.ts'
 import { PatternIndex } from '../../../server/pubsub/pattern-index.ts'
 
 describe('The pattern index', () => {
@@ -130,5 +131,67 @@ describe('The pattern index', () => {
       }),
       { numRuns: 500 },
     )
+  })
+})
+
+describe('A message that meets very many hostile patterns', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  const NAME = 'a'.repeat(256)
+  const BUDGET = 100_000
+  /** Of an attempt that finds out that an automaton is needed: each byte is looked at a few times. */
+  const ATTEMPT_STEPS = NAME.length * 8
+  const hostile = (i: number): string => `*${'?'.repeat(200)}${'a'.repeat(50)}b${i}*`
+
+  /** An index with a budget, and the steps of all matches so far. */
+  function open() {
+    const dropped: string[] = []
+    let steps = 0
+    const { matches } = Glob.prototype
+    vi.spyOn(Glob.prototype, 'matches').mockImplementation(function (
+      this: Glob,
+      subject: string,
+      meter: StepMeter = { steps: 0 },
+    ) {
+      const before = meter.steps
+      const fits = matches.call(this, subject, meter)
+      steps += meter.steps - before
+      return fits
+    })
+    const index = new PatternIndex({
+      maxPatternSteps: BUDGET,
+      dropPattern: (pattern) => void dropped.push(pattern),
+    })
+    return { index, dropped, steps: () => steps }
+  }
+
+  test.each([
+    ['new', () => {}],
+    ['cached', (index: PatternIndex) => void index.matching(NAME)],
+  ])('takes its budget, and of each pattern an attempt: a %s name', (_, prepare) => {
+    const { index, dropped, steps } = open()
+    const honest = index.add('*a*a*')
+    prepare(index)
+    const before = steps()
+    for (let i = 0; i < 250; i++) index.add(hostile(i))
+    expect(index.matching(NAME)).toEqual([honest])
+    expect(dropped).toHaveLength(250)
+    expect(steps() - before).toBeGreaterThan(BUDGET)
+    // To build all of the automata alone would take three times as much.
+    expect(steps() - before).toBeLessThan(BUDGET + 251 * ATTEMPT_STEPS)
+  })
+
+  test('leaves those that it has dropped alone, until somebody restores them', () => {
+    const { index, steps } = open()
+    for (let i = 0; i < 250; i++) index.add(hostile(i))
+    index.matching(NAME)
+    const before = steps()
+    expect(index.matching(`${NAME}b`)).toEqual([])
+    expect(steps()).toBe(before)
+    const matching = `${'a'.repeat(250)}b7`
+    expect(index.matching(matching)).toEqual([])
+    const entry = index.get(hostile(7))
+    if (entry) index.restore(entry)
+    expect(index.matching(matching)).toEqual([entry])
   })
 })

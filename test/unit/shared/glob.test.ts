@@ -126,6 +126,30 @@ test('comparisons that share a meter end in "may overlap" once they have taken a
   expect(compileGlob('?*a').mayOverlap(compileGlob('b?'), meter)).toBe(true)
 })
 
+describe('a match whose steps are limited', () => {
+  const pattern = `*${'?'.repeat(200)}${'a'.repeat(50)}b*`
+  const subject = `${'a'.repeat(255)}b`
+  const match = (glob: ReturnType<typeof compileGlob>, most: number) => {
+    const meter = { steps: 0, most, gaveUp: false }
+    return { fits: glob.matches(subject, meter), gaveUp: meter.gaveUp, steps: meter.steps }
+  }
+
+  test('gives up before it builds an automaton that would take more, and before one takes more', () => {
+    const glob = compileGlob(pattern)
+    const { steps } = match(compileGlob(pattern), Number.POSITIVE_INFINITY)
+    expect(match(glob, 2_000)).toEqual({ fits: false, gaveUp: true, steps: expect.any(Number) })
+    expect(match(glob, steps)).toMatchObject({ fits: true, gaveUp: false })
+    const known = match(glob, Number.POSITIVE_INFINITY).steps
+    expect(known).toBeLessThan(steps)
+    expect(match(glob, known)).toMatchObject({ fits: true, gaveUp: false })
+    expect(match(glob, known - 1)).toMatchObject({ fits: false, gaveUp: true })
+  })
+
+  test('is decided where no automaton is needed', () => {
+    expect(match(compileGlob('*a*b'), 0)).toMatchObject({ fits: true, gaveUp: false })
+  })
+})
+
 describe('an escaped text', () => {
   test.each([
     ['news', 'news'],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { encodeCommand } from '../../../support/resp-client.ts'
 import { TestCore, type TestClient } from '../../../support/test-core.ts'
 
 /** A name on which costly patterns cost 256 steps for each 32 tokens. */
@@ -76,6 +77,50 @@ describe('A pattern of a WebSocket that makes a message cost more than ws-patter
     const client = browser()
     client.send('PSUBSCRIBE', costly(1))
     expect(client.send('PUBLISH', NAME, 'm')).toBe(`:0\r\n${dropped(costly(1), 0)}`)
+  })
+})
+
+describe('Very many patterns that one message finds too costly', () => {
+  /** 250 of them, sixteen for each browser at most; a message has found them all, and its turn has not ended. */
+  function condemn() {
+    const { core, browser, publisher } = open('1000')
+    const browsers: TestClient[] = []
+    for (let i = 0; i < 250; i++) {
+      if (i % 16 === 0) browsers.push(browser())
+      browsers.at(-1)?.send('PSUBSCRIBE', costly(i))
+    }
+    publisher.write(encodeCommand('PUBLISH', NAME, 'm'))
+    return { core, browsers, publisher }
+  }
+
+  test('are taken from their subscribers in turns of 100, and match nothing meanwhile', () => {
+    const { core, browsers, publisher } = condemn()
+    expect([core.registry.patternCount, core.counters.patternsDropped]).toEqual([150, 100])
+    publisher.write(encodeCommand('PUBLISH', `${'a'.repeat(250)}b249`, 'm'))
+    core.turn.endOne()
+    expect(core.registry.patternCount).toBe(50)
+    core.turn.end()
+    expect([core.registry.patternCount, core.counters.patternsDropped]).toEqual([0, 250])
+    expect(publisher.read()).toBe(':0\r\n:0\r\n')
+    expect(browsers.at(-1)?.read()).toContain(dropped(costly(249), 0))
+  })
+
+  test('are kept where a TCP client has come before their turn', () => {
+    const { core } = condemn()
+    const tcp = core.connect({ protocol: 3 })
+    tcp.write(encodeCommand('PSUBSCRIBE', costly(249)))
+    core.turn.end()
+    expect(core.registry.patternCount).toBe(1)
+    expect(core.connect().send('PUBLISH', `${'a'.repeat(250)}b249`, 'm')).toBe(':2\r\n')
+  })
+
+  test('leave a pattern alone that has come anew', () => {
+    const { core, browsers } = condemn()
+    const last = browsers.at(-1)
+    last?.write(encodeCommand('PUNSUBSCRIBE', costly(249)))
+    last?.write(encodeCommand('PSUBSCRIBE', costly(249)))
+    core.turn.end()
+    expect([core.registry.patternCount, core.counters.patternsDropped]).toEqual([1, 249])
   })
 })
 
