@@ -5,20 +5,30 @@ import { openingsOf, thisMachine, type Opening } from './openings.ts'
 /** Makes warnings faults. */
 const STRICT = '--strict'
 
+/** A configuration with which a server would start. */
+interface Checked {
+  /** What is open all the same. */
+  readonly openings: readonly Opening[]
+  /** The directive `upstream`. */
+  readonly upstream: string
+}
+
 /**
  * Reads and checks the configuration and the files that it names, and starts nothing. It writes and fetches nothing.
  *
  * @param argv `[file] [--directive value ...]`
- * @returns What is open though a server would start.
  * @throws RespcastError The fault that keeps a server from starting with it; the network is not checked.
  */
-export async function checkConfiguration(argv: readonly string[]): Promise<Opening[]> {
+export async function checkConfiguration(argv: readonly string[]): Promise<Checked> {
   const fetchNothing = (): Promise<never> => Promise.reject(new Error('nothing is fetched'))
   return withOfflineCore(
     argv,
     (core) => {
       checkTls(core.config)
-      return openingsOf(core, thisMachine())
+      return {
+        openings: openingsOf(core, thisMachine()),
+        upstream: core.config.text('upstream'),
+      }
     },
     fetchNothing,
   )
@@ -31,7 +41,7 @@ export async function checkConfiguration(argv: readonly string[]): Promise<Openi
  * @throws RespcastError As {@link checkConfiguration}.
  */
 export async function check(args: readonly string[]): Promise<number> {
-  const openings = await checkConfiguration(args.filter((arg) => arg !== STRICT))
+  const { openings, upstream } = await checkConfiguration(args.filter((arg) => arg !== STRICT))
   for (const { directive, text } of openings) {
     process.stderr.write(`warning: ${directive}: ${text}\n`)
   }
@@ -40,5 +50,6 @@ export async function check(args: readonly string[]): Promise<number> {
     return 1
   }
   process.stdout.write('The configuration is good.\n')
+  if (upstream !== '') process.stdout.write(`The upstream ${upstream} was not connected to.\n`)
   return 0
 }

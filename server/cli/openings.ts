@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs'
-import { leavesLoopback } from '../addresses.ts'
+import { isLoopback, leavesLoopback } from '../addresses.ts'
 import { DIRECTIVES } from '../config/directives.ts'
 import { issuersOf, type IssuerSettings } from '../config/issuers.ts'
 import { isAdminExposed, listensOnTcp, servesTheWorld } from '../config/listeners.ts'
 import { openFilesLimit } from '../config/open-files.ts'
 import type { Config } from '../config/store.ts'
 import type { Core } from '../core.ts'
+import { upstreamOf } from '../upstream/settings.ts'
 
 /** Something that a configuration leaves open, in one line that names the remedy and no secret. */
 export interface Opening {
@@ -48,6 +49,7 @@ export function openingsOf(core: Core, machine: Machine): Opening[] {
     ...respOpenings(core),
     ...issuersOf(config).flatMap(ceilingOpenings),
     ...browserOpenings(config),
+    ...upstreamOpenings(config),
   ]
 }
 
@@ -66,6 +68,15 @@ function fileOpenings(config: Config): Opening[] {
     ...fileOpening('tls-cert-file', config.path('tls-cert-file'), TRUSTED),
     ...fileOpening('tls-ca-cert-file', config.path('tls-ca-cert-file'), TRUSTED),
     ...fileOpening('tls-ca-cert-dir', config.path('tls-ca-cert-dir'), TRUSTED),
+    ...fileOpening('upstream-password-file', config.path('upstream-password-file'), SECRET),
+    ...fileOpening(
+      'upstream-sentinel-password-file',
+      config.path('upstream-sentinel-password-file'),
+      SECRET,
+    ),
+    ...fileOpening('upstream-tls-key-file', config.path('upstream-tls-key-file'), SECRET),
+    ...fileOpening('upstream-tls-cert-file', config.path('upstream-tls-cert-file'), TRUSTED),
+    ...fileOpening('upstream-tls-ca-cert-file', config.path('upstream-tls-ca-cert-file'), TRUSTED),
     ...fileOpening('token-log-file', config.path('token-log-file'), SECRET),
     ...fileOpening('token-audit-file', config.path('token-audit-file'), SECRET),
     ...issuers.flatMap((issuer) => [
@@ -224,6 +235,15 @@ function browserOpenings(config: Config): Opening[] {
     }
   }
   return openings
+}
+
+function upstreamOpenings(config: Config): Opening[] {
+  const address = upstreamOf(config)
+  if (address === undefined || address.tls) return []
+  if (address.nodes.every(({ host }) => isLoopback(host))) return []
+  const text =
+    'passwords and messages go to the upstream in plain TCP, beyond loopback. Write rediss in place of redis.'
+  return [{ directive: 'upstream', text }]
 }
 
 /** A property of an issuer as its line begins. */

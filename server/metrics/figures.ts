@@ -2,21 +2,24 @@ import { CLOSE_NAMES } from '../client/close.ts'
 import type { Services } from '../command/context.ts'
 import { Counters, REJECTIONS } from '../command/counters.ts'
 import { RESPCAST_VERSION } from '../version.ts'
+import type { LinkFigures } from '../upstream/backplane.ts'
 import { CONNECTION_KINDS, connectionKind, SPACES, type Census, type Largest } from './census.ts'
 
 /** One line of the exposition: the values of its labels, and a number. */
-interface Sample {
+export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
+  /** Of a summary: which of its two numbers it is. */
+  readonly part?: 'sum' | 'count'
 }
 
 /** One metric: its name, and where its number comes from. */
 export interface Figure {
   /** `respcast_...`, with its unit, and `_total` where it only grows. */
   readonly name: string
-  readonly type: 'counter' | 'gauge'
+  readonly type: 'counter' | 'gauge' | 'summary'
   readonly help: string
-  /** Small sets that no peer can add to; never a channel, a user or an address. */
+  /** Small sets that no peer can add to; never a channel, a user or the address of a client. */
   readonly labels: readonly string[]
   /** Reads it at a scrape. */
   readonly read: (server: Services, census: Census) => number | readonly Sample[]
@@ -33,6 +36,11 @@ function counter(name: string, help: string, read: Figure['read']): Figure {
 /** A metric that goes up and down. */
 function gauge(name: string, help: string, read: Figure['read']): Figure {
   return { name, type: 'gauge', help, labels: [], read }
+}
+
+/** The sum and the number of measured values. */
+function summary(name: string, help: string, read: Figure['read']): Figure {
+  return { name, type: 'summary', help, labels: [], read }
 }
 
 /** The same metric under labels: `read` returns a sample for each. */
@@ -173,6 +181,106 @@ const SERVER_FIGURES: readonly Figure[] = [
   ),
 ]
 
+/** A figure of the upstream; without one it has no sample. */
+function ofUpstream(
+  make: typeof gauge,
+  name: string,
+  help: string,
+  read: (figures: LinkFigures) => number | readonly Sample[],
+): Figure {
+  return make(name, help, ({ backplane: { figures } }) => (figures ? read(figures) : []))
+}
+
+function byCause(counts: ReadonlyMap<string, number>): Sample[] {
+  return [...counts].map(([cause, value]) => ({ labels: { cause }, value }))
+}
+
+/** Metrics of the links to the upstream, with samples only where there is one. */
+const UPSTREAM_FIGURES: readonly Figure[] = [
+  by(
+    ['role', 'address'],
+    gauge(
+      'respcast_upstream_link_up',
+      '1 while a connection to a node of the upstream is in use; the roles are subscriber and command.',
+      ({ backplane }) =>
+        backplane.links.map(({ role, address, isUp }) => ({
+          labels: { role, address },
+          value: Number(isUp),
+        })),
+    ),
+  ),
+  by(
+    ['cause'],
+    ofUpstream(
+      counter,
+      'respcast_upstream_reconnects_total',
+      'Connections to the upstream that were lost and made again, by cause.',
+      ({ reconnects }) => byCause(reconnects),
+    ),
+  ),
+  ofUpstream(
+    gauge,
+    'respcast_upstream_wanted',
+    'Names that subscriptions here need upstream.',
+    ({ wanted }) => wanted,
+  ),
+  ofUpstream(
+    gauge,
+    'respcast_upstream_confirmed',
+    'Those of them that the upstream has confirmed.',
+    ({ confirmed }) => confirmed,
+  ),
+  ofUpstream(
+    gauge,
+    'respcast_upstream_beacon_seconds',
+    'Time that the last beacon took through the upstream and back.',
+    ({ beaconSeconds }) => (Number.isNaN(beaconSeconds) ? [] : beaconSeconds),
+  ),
+  ofUpstream(
+    summary,
+    'respcast_upstream_publish_seconds',
+    'Time until the upstream answered publishes.',
+    ({ publishes, publishSeconds }) => sumAndCount(publishSeconds, publishes),
+  ),
+  ofUpstream(
+    gauge,
+    'respcast_upstream_in_flight_bytes',
+    'Messages that the upstream has not answered yet.',
+    ({ inFlightBytes }) => inFlightBytes,
+  ),
+  ofUpstream(
+    counter,
+    'respcast_upstream_unwanted_bytes_total',
+    'Messages that came for names without a subscriber here.',
+    ({ unwantedBytes }) => unwantedBytes,
+  ),
+  by(
+    ['cause'],
+    ofUpstream(
+      counter,
+      'respcast_upstream_gaps_total',
+      'Times in which messages may have been lost on the way here, by cause.',
+      ({ gaps }) => byCause(gaps),
+    ),
+  ),
+  ofUpstream(
+    summary,
+    'respcast_upstream_gap_seconds',
+    'Length of those times.',
+    ({ gaps, gapSeconds }) => {
+      const count = [...gaps.values()].reduce((sum, each) => sum + each, 0)
+      return sumAndCount(gapSeconds, count)
+    },
+  ),
+]
+
+function sumAndCount(sum: number, count: number): Sample[] {
+  return [
+    { labels: {}, value: sum, part: 'sum' },
+    { labels: {}, value: count, part: 'count' },
+  ]
+}
+
 /** Metrics of connections: their number, their coming and going, and their memory. */
 const CLIENT_FIGURES: readonly Figure[] = [
   by(
@@ -305,7 +413,11 @@ const CLIENT_FIGURES: readonly Figure[] = [
 ]
 
 /** All metrics of this server's own. */
-export const FIGURES: readonly Figure[] = [...SERVER_FIGURES, ...CLIENT_FIGURES]
+export const FIGURES: readonly Figure[] = [
+  ...SERVER_FIGURES,
+  ...UPSTREAM_FIGURES,
+  ...CLIENT_FIGURES,
+]
 
 /** Bounded as INFO's errorstats are: beyond so many codes all replies are one sample. */
 function errorReplies({ counters }: Services): Sample[] {

@@ -1,7 +1,14 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import {
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Registry,
+  Summary,
+  type SummaryConfiguration,
+} from 'prom-client'
 import type { Services } from '../command/context.ts'
 import { takeCensus, type Census } from './census.ts'
-import { FIGURES, type Figure } from './figures.ts'
+import { FIGURES, type Figure, type Sample } from './figures.ts'
 
 /**
  * The answer to `/metrics`. Nothing is counted here: figures are read where they are counted, at each scrape, and each
@@ -42,11 +49,15 @@ export class Metrics {
       return typeof found === 'number' ? [{ labels: {}, value: found }] : found
     }
     const config = { name, help, labelNames: [...labels], registers: [this.#registry] }
-    if (type === 'counter') {
+    if (type === 'summary') {
+      void new ReadSummary({ ...config, percentiles: [] }, samples)
+    } else if (type === 'counter') {
       const metric: Counter = new Counter({
         ...config,
         collect: () => {
           metric.reset()
+          // A metric without labels begins with a sample of 0.
+          if (labels.length === 0) metric.remove()
           for (const { labels: values, value } of samples()) metric.inc(values, value)
         },
       })
@@ -55,10 +66,32 @@ export class Metrics {
         ...config,
         collect: () => {
           metric.reset()
+          if (labels.length === 0) metric.remove()
           for (const { labels: values, value } of samples()) metric.set(values, value)
         },
       })
     }
+  }
+}
+
+/** A summary whose sum and count are read at a scrape; prom-client's own counts what it is told. */
+class ReadSummary extends Summary {
+  readonly #name: string
+  readonly #samples: () => readonly Sample[]
+
+  constructor(config: SummaryConfiguration<string>, samples: () => readonly Sample[]) {
+    super(config)
+    this.#name = config.name
+    this.#samples = samples
+  }
+
+  override async get(): ReturnType<Summary['get']> {
+    const values = this.#samples().map(({ labels, value, part = 'sum' }) => ({
+      metricName: `${this.#name}_${part}`,
+      labels,
+      value,
+    }))
+    return { ...(await super.get()), values }
   }
 }
 

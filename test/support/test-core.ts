@@ -1,8 +1,10 @@
 import type { Client, TransportName } from '../../server/client/client.ts'
 import { Core } from '../../server/core.ts'
 import { silentLog, type Logger } from '../../server/log.ts'
+import type { Registry } from '../../server/pubsub/registry.ts'
 import type { Connection } from '../../server/transport/connection.ts'
 import { connectTcp, connectWebSocket } from '../../server/transport/reception.ts'
+import { alone, type Backplane } from '../../server/upstream/backplane.ts'
 import { FakeClock } from './fake-clock.ts'
 import { PoisonedArenas } from './poisoned-arenas.ts'
 import { RecordingSink } from './recording-sink.ts'
@@ -158,11 +160,13 @@ export class TestCore extends Core {
    * @param directives Beyond those of an issuer, see `tokens.ts`; `jwt-issuer` empty is no issuer.
    * @param log Silent by default; `recorded-log.ts` has one that can be read.
    * @param env Secrets of the issuer; by default {@link SECRET}.
+   * @param backplane Alone by default; `fake-backplane.ts` has one that the test answers by hand.
    */
   constructor(
     directives: Directives = {},
     log: Logger = silentLog(),
     env: Readonly<Record<string, string>> = { RESPCAST_CONF_JWT_SECRET: SECRET.toString('latin1') },
+    backplane: (registry: Registry) => Backplane = alone,
   ) {
     const turn = new ManualTurn()
     const arenas = new PoisonedArenas()
@@ -178,6 +182,7 @@ export class TestCore extends Core {
       atEndOfTurn: turn.atEndOfTurn,
       shutdown: () => this.shutdowns++,
       arenas,
+      backplane,
       memory: () => ({ used: 3_000, peak: 4_000, rss: 6_000, startup: 1_000, system: 8_000 }),
     })
     this.turn = turn

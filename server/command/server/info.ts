@@ -310,14 +310,62 @@ function percentile({ histogram }: Command, calls: number, share: number): numbe
   return 0
 }
 
+/** INFO upstream: the links to the Redis or Valkey that several gateways share. */
+function upstreamSection({ backplane, clock, config }: Services): InfoFields {
+  const { figures, links, problems } = backplane
+  if (!figures) return []
+  const nowMs = clock.monotonicMs()
+  return [
+    ['upstream', config.text('upstream')],
+    ['upstream_ready', problems.length === 0 ? 1 : 0],
+    ...problems.map((text, at) => [`upstream_problem${at}`, oneLine(text)] as const),
+    ...links.map(
+      ({ role, address, isUp, sinceMs }, at) =>
+        [
+          `upstream_link${at}`,
+          `role=${role},address=${address},state=${isUp ? 'up' : 'down'},` +
+            `seconds=${Math.max(0, Math.floor((nowMs - sinceMs) / 1000))}`,
+        ] as const,
+    ),
+    ['upstream_names_wanted', figures.wanted],
+    ['upstream_names_confirmed', figures.confirmed],
+    ['upstream_beacon_usec', wholeMicroseconds(figures.beaconSeconds)],
+    ['upstream_publishes', figures.publishes],
+    ['upstream_usec_per_publish', wholeMicroseconds(figures.publishSeconds / figures.publishes)],
+    ['upstream_in_flight_bytes', figures.inFlightBytes],
+    ['upstream_unwanted_bytes', figures.unwantedBytes],
+    ['upstream_reconnects', countsText(figures.reconnects)],
+    ['upstream_gaps', countsText(figures.gaps)],
+    ['upstream_gap_seconds', figures.gapSeconds.toFixed(3)],
+  ]
+}
+
+/** Whole microseconds; -1 where nothing was measured yet. */
+function wholeMicroseconds(seconds: number): number {
+  return Number.isNaN(seconds) ? -1 : Math.round(seconds * 1_000_000)
+}
+
+/** `total=3,closed=2,silent=1`. */
+function countsText(counts: ReadonlyMap<string, number>): string {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  return [['total', total] as const, ...counts].map(([name, count]) => `${name}=${count}`).join(',')
+}
+
+/** A text of the upstream's may hold anything, and must not look like further fields. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\0-\x1f\x7f]/g, ' ')
+}
+
 interface SectionSpec {
   readonly name: string
   /** Shown only when asked for, or for `all` or `everything`. */
   readonly isOnDemand?: boolean
+  /** Left out where it has no field. */
+  readonly isOptional?: boolean
   readonly build: (server: Services) => InfoFields
 }
 
-/** The sections in the order of Redis 8.0. */
+/** The sections in the order of Redis 8.0, then those of this server alone. */
 const SECTIONS: readonly SectionSpec[] = [
   { name: 'Server', build: ({ facts }) => facts.server() },
   { name: 'Clients', build: clientsSection },
@@ -334,6 +382,7 @@ const SECTIONS: readonly SectionSpec[] = [
   { name: 'Cluster', build: ({ cluster }) => [['cluster_enabled', cluster ? 1 : 0]] },
   { name: 'Keyspace', build: () => [] },
   { name: 'Keysizes', build: () => [] },
+  { name: 'Upstream', isOptional: true, build: upstreamSection },
 ]
 
 /**
@@ -348,7 +397,9 @@ export function infoText(server: Services, wanted: readonly string[]): string {
     ({ name, isOnDemand = false }) =>
       everything || (usual && !isOnDemand) || wanted.includes(name.toLowerCase()),
   )
-    .map(({ name, build }) => sectionText(name, build(server)))
+    .map((section) => ({ ...section, fields: section.build(server) }))
+    .filter(({ isOptional = false, fields }) => !isOptional || fields.length > 0)
+    .map(({ name, fields }) => sectionText(name, fields))
     .join('\r\n')
 }
 

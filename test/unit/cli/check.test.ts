@@ -19,6 +19,8 @@ issuer shop issuer s
 issuer shop audience a
 issuer shop secret ${SECRET}-of-the-shop
 metrics-token ${SECRET}
+upstream redis://127.0.0.1
+upstream-password ${SECRET}
 ws-allowed-origins *
 `
 
@@ -41,7 +43,8 @@ function configured(text: string): string {
 test('warns of what is open, with one line each, and says that the configuration is good', async () => {
   const cwd = configured(OPEN)
   const { code, output, errors } = await runHere(cwd, () => check(['a.conf']))
-  expect([code, output]).toEqual([0, 'The configuration is good.\n'])
+  expect(code).toBe(0)
+  expect(output).toMatch(/^The configuration is good\.\n/)
   expect(errors.split('\n').map((line) => line.split(': ').slice(0, 2).join(': '))).toEqual([
     'warning: masterauth',
     'warning: jwt-ceiling',
@@ -63,6 +66,22 @@ test.each([[['--strict', 'a.conf']], [['a.conf', '--strict', '--timeout', '5']]]
 test('with --strict a configuration that leaves nothing open is good', async () => {
   const outcome = await runHere(configured(CLOSED), () => check(['--strict', 'a.conf']))
   expect(outcome).toEqual({ code: 0, output: 'The configuration is good.\n', errors: '' })
+})
+
+test('says that the upstream was not connected to: only a running server knows whether it can be', async () => {
+  const cwd = configured(`${CLOSED}upstream redis://127.0.0.1:1\n`)
+  const outcome = await runHere(cwd, () => check(['--strict', 'a.conf']))
+  expect(outcome).toEqual({
+    code: 0,
+    output: 'The configuration is good.\nThe upstream redis://127.0.0.1:1 was not connected to.\n',
+    errors: '',
+  })
+})
+
+test('takes an upstream for no secret: a file that names one may be read by all', async () => {
+  const cwd = configured('upstream redis://127.0.0.1:1\nport 0\n')
+  chmodSync(join(cwd, 'a.conf'), 0o644)
+  expect((await runHere(cwd, () => check(['a.conf']))).errors).toBe('')
 })
 
 test('never repeats a secret', async () => {

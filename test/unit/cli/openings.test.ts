@@ -81,11 +81,20 @@ test.each<[Directives, string]>([
     'ws-command-rate: 0 is no limit for strangers. Remove it for the default beyond loopback, 100.',
   ],
   [
+    { upstream: 'redis+cluster://127.0.0.1,redis.example' },
+    'upstream: passwords and messages go to the upstream in plain TCP, beyond loopback. Write rediss in place of redis.',
+  ],
+  [
     { maxclients: '99999' },
     'maxclients: maxclients 99999 needs about 100063 open files, and the limit',
   ],
 ])('With %j there is a warning', (directives, line) => {
   expect(openings(directives).filter((each) => each.startsWith(line))).toHaveLength(1)
+})
+
+test('An upstream on this machine, or over TLS, leaves nothing open', () => {
+  expect(openings({ upstream: 'redis+sentinel://127.0.0.1,[::1],localhost/m' })).toEqual([])
+  expect(openings({ upstream: 'rediss://redis.example' })).toEqual([])
 })
 
 test('The administrators’ listener beyond loopback in plain HTTP is two warnings, and with TLS and a token none', () => {
@@ -115,6 +124,19 @@ describe.skipIf(process.getuid === undefined)('Permissions of files', () => {
     expect(line).toBe(
       `metrics-token-file: ${path} has the mode ${mode.toString(8)}: ${text} ${path}`,
     )
+  })
+
+  test('the passwords of the upstream and of its sentinels are secrets', () => {
+    const [password, sentinel] = [fileOf(0o604), fileOf(0o644)]
+    const lines = openings({
+      upstream: 'redis+sentinel://127.0.0.1/m',
+      'upstream-password-file': password,
+      'upstream-sentinel-password-file': sentinel,
+    })
+    expect(lines.map((line) => line.replace(/: .*/, ''))).toEqual([
+      'upstream-password-file',
+      'upstream-sentinel-password-file',
+    ])
   })
 
   test.each([0o600, 0o640, 0o400])('a secret of mode %o is closed', (mode) => {

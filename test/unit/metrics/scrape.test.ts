@@ -3,7 +3,9 @@ import { CLOSES } from '../../../server/client/close.ts'
 import { FIGURES } from '../../../server/metrics/figures.ts'
 import { Metrics } from '../../../server/metrics/metrics.ts'
 import { RESPCAST_VERSION } from '../../../server/version.ts'
+import { silentLog } from '../../../server/log.ts'
 import { TestCore } from '../../support/test-core.ts'
+import { SOME_FIGURES, SOME_LINKS, withUpstream } from '../../support/upstream-state.ts'
 
 function metricsOf(server: TestCore): Metrics {
   return new Metrics(server)
@@ -182,4 +184,47 @@ test('the version is a label of a figure that is always 1', async () => {
   expect(await scraped(new TestCore())).toContain(
     `respcast_build_info{version="${RESPCAST_VERSION}",node_version="${process.version}"} 1`,
   )
+})
+
+describe('the upstream', () => {
+  const scrapedWith = async (shown: Parameters<typeof withUpstream>[0]): Promise<string[]> => {
+    const core = new TestCore({}, silentLog(), undefined, withUpstream(shown))
+    const lines = await scraped(core)
+    return lines.filter((line) => /^respcast_(upstream|backplane)/.test(line))
+  }
+
+  test('has no samples where the server is alone, and is ready', async () => {
+    const lines = await scraped(new TestCore())
+    expect(lines.filter((line) => line.startsWith('respcast_upstream'))).toEqual([])
+    expect(lines).toContain('respcast_backplane_ready 1')
+  })
+
+  test('shows links by role and address, reconnects and gaps by cause, and times as summaries', async () => {
+    const shown = { links: SOME_LINKS, figures: SOME_FIGURES, problems: ['one'] }
+    expect(await scrapedWith(shown)).toEqual([
+      'respcast_backplane_ready 0',
+      'respcast_upstream_link_up{role="subscriber",address="127.0.0.1:6379"} 1',
+      'respcast_upstream_link_up{role="command",address="[::1]:6379"} 0',
+      'respcast_upstream_reconnects_total{cause="closed"} 3',
+      'respcast_upstream_reconnects_total{cause="silent"} 1',
+      'respcast_upstream_wanted 12000',
+      'respcast_upstream_confirmed 11488',
+      'respcast_upstream_beacon_seconds 0.00042',
+      'respcast_upstream_publish_seconds_sum 0.9',
+      'respcast_upstream_publish_seconds_count 2000',
+      'respcast_upstream_in_flight_bytes 4096',
+      'respcast_upstream_unwanted_bytes_total 1234',
+      'respcast_upstream_gaps_total{cause="closed"} 3',
+      'respcast_upstream_gaps_total{cause="moved"} 2',
+      'respcast_upstream_gap_seconds_sum 7.5',
+      'respcast_upstream_gap_seconds_count 5',
+    ])
+  })
+
+  test('shows no beacon before the first has come', async () => {
+    const lines = await scrapedWith({})
+    expect(lines.filter((line) => line.includes('beacon'))).toEqual([])
+    expect(lines).toContain('respcast_upstream_wanted 0')
+    expect(lines).toContain('respcast_upstream_publish_seconds_count 0')
+  })
 })

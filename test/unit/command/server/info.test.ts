@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { infoText } from '../../../../server/command/server/info.ts'
+import { silentLog } from '../../../../server/log.ts'
+import { SOME_FIGURES, SOME_LINKS, withUpstream } from '../../../support/upstream-state.ts'
 import { command, TestCore } from '../../../support/test-core.ts'
 
 function field(server: TestCore, name: string): string | undefined {
@@ -122,4 +124,60 @@ test('INFO shows the sections of Redis 8.0 in its order', () => {
     ])
   }
   expect(sections('keyspace', 'server', 'nonsense')).toEqual(['Server', 'Keyspace'])
+})
+
+describe('INFO upstream', () => {
+  const coreWith = (
+    shown: Parameters<typeof withUpstream>[0],
+    upstream = 'redis://127.0.0.1',
+  ): TestCore => new TestCore({ upstream }, silentLog(), undefined, withUpstream(shown))
+
+  test('is no section of a server that is alone', () => {
+    expect(infoText(new TestCore(), ['upstream'])).toBe('')
+    expect(infoText(new TestCore(), ['everything'])).not.toContain('upstream')
+  })
+
+  test('shows each link with its state, and what came over them', () => {
+    const core = coreWith({ links: SOME_LINKS, figures: SOME_FIGURES })
+    const startMs = core.clock.monotonicMs()
+    const since = core.backplane.links.map((link) => ({ ...link, sinceMs: startMs }))
+    Object.assign(core.backplane, { links: since })
+    core.clock.advance(61_999)
+    expect(infoText(core, ['upstream'])).toBe(
+      [
+        '# Upstream',
+        'upstream:redis://127.0.0.1',
+        'upstream_ready:1',
+        'upstream_link0:role=subscriber,address=127.0.0.1:6379,state=up,seconds=61',
+        'upstream_link1:role=command,address=[::1]:6379,state=down,seconds=61',
+        'upstream_names_wanted:12000',
+        'upstream_names_confirmed:11488',
+        'upstream_beacon_usec:420',
+        'upstream_publishes:2000',
+        'upstream_usec_per_publish:450',
+        'upstream_in_flight_bytes:4096',
+        'upstream_unwanted_bytes:1234',
+        'upstream_reconnects:total=4,closed=3,silent=1',
+        'upstream_gaps:total=5,closed=3,moved=2',
+        'upstream_gap_seconds:7.500',
+        '',
+      ].join('\r\n'),
+    )
+    expect(infoText(core, [])).toContain('# Upstream\r\n')
+  })
+
+  test('has -1 for what was not measured yet', () => {
+    const text = infoText(coreWith({}), ['upstream'])
+    expect(text).toContain('upstream_beacon_usec:-1\r\nupstream_publishes:0\r\n')
+    expect(text).toContain('upstream_usec_per_publish:-1\r\n')
+    expect(text).toContain('upstream_reconnects:total=0\r\n')
+  })
+
+  test('gives the reasons why it is not ready, each on one line whatever the upstream says', () => {
+    const problems = ['no link', 'refused: WRONG\r\nredis_version:1']
+    const text = infoText(coreWith({ problems }), ['upstream'])
+    expect(text).toContain(
+      'upstream_ready:0\r\nupstream_problem0:no link\r\nupstream_problem1:refused: WRONG  redis_version:1\r\n',
+    )
+  })
 })
