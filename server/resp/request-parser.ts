@@ -126,6 +126,23 @@ export class RequestParser extends ArgumentPositions {
     return bytes
   }
 
+  /** Bytes of the finished arguments of an unfinished request, which {@link pendingBytes} counts too. */
+  get finishedBytes(): number {
+    if (this.#state === START) return 0
+    return this.argumentBytes - (this.#state >= BULK_CR ? this.#bulkLength : 0)
+  }
+
+  /**
+   * Size with its line end that the argument which is being read has after `received` more bytes, as far as they belong to it;
+   * 0 between arguments, and as long as nothing of it is here.
+   */
+  argumentBytesAfter(received: number): number {
+    if (this.#state < BULK) return 0
+    const length = this.#bulkLength
+    const have = this.#state === BULK ? (this.#carry?.length ?? 0) : length + this.#state - BULK_CR
+    return have === 0 ? 0 : Math.min(length + 2, have + received)
+  }
+
   /** All bytes were parsed, and the last ones begin a request. */
   get isUnfinished(): boolean {
     return this.#state !== START && !this.#hasRest

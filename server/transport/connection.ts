@@ -172,7 +172,9 @@ export class Connection {
         return false
       }
     }
-    return true
+    // An argument that is larger than the query buffer must not become a command by its last bytes.
+    const large = this.#parser.argumentBytesAfter(chunk.length)
+    return large === 0 || this.#fits(large)
   }
 
   /** The peer sends nothing more. Its requests are still answered. */
@@ -326,20 +328,30 @@ export class Connection {
   }
 
   #checkQueryBuffer(): void {
-    const { client } = this
     const pending = this.#parser.pendingBytes
-    client.queryBytes = pending
+    this.client.queryBytes = pending
+    // As in Redis, whose query buffer an argument leaves when it is whole. What a command has so far is limited apart.
+    const finished = this.#parser.finishedBytes
+    if (this.#fits(pending - finished)) this.#fits(finished, 0)
+  }
+
+  /**
+   * Closes a client that has more waiting than it may.
+   *
+   * @param queued Bytes of commands that wait for EXEC, which count as in Redis.
+   */
+  #fits(bytes: number, queued = this.client.transaction?.bytes ?? 0): boolean {
+    const { client } = this
     const limit = this.#parser.unauthenticated
       ? UNAUTHENTICATED_QUERY_BYTES
       : this.#host.limits.connections.queryBufferBytes
-    // Commands that wait for EXEC count, as in Redis.
-    const held = pending + (client.transaction?.bytes ?? 0)
     const most = client.isWebSocket
       ? Math.min(limit, this.#limits.maxCommandBytes * WEBSOCKET_WAITING_COMMANDS)
       : limit
-    if (held <= most) return
+    if (bytes + queued <= most) return true
     this.#host.counters.queryBufferDisconnections++
     client.close(client.isWebSocket ? CLOSES.backlogTooLarge : CLOSES.queryBuffer)
+    return false
   }
 
   /** Ends the connection after a command has thrown, which none may. No other connection is affected. */

@@ -52,6 +52,40 @@ describe('A connection', () => {
     expect([client.queryBytes, client.lastInteractionMs]).toEqual([2, 700])
   })
 
+  test.each([
+    { payload: 1_048_574, isTaken: true },
+    { payload: 1_048_575, isTaken: false },
+    { payload: 1_090_000, isTaken: false },
+  ])(
+    'takes an argument that fills the query buffer with its line end, and none above: $payload bytes',
+    ({ payload, isTaken }) => {
+      const bytes = command('PUBLISH', 'a', 'x'.repeat(payload))
+      for (const pieceBytes of [65_536, 9_999, bytes.length - 2, bytes.length - 1]) {
+        const { connection, client, core } = open({}, { 'client-query-buffer-limit': '1mb' })
+        for (let at = 0; at < bytes.length; at += pieceBytes)
+          connection.receiveLent(bytes.subarray(at, at + pieceBytes))
+        expect([pieceBytes, client.closeCause?.name, client.commands]).toEqual(
+          isTaken ? [pieceBytes, undefined, 1] : [pieceBytes, 'query-buffer', 0],
+        )
+        expect(core.counters.queryBufferDisconnections).toBe(isTaken ? 0 : 1)
+      }
+    },
+  )
+
+  test('limits the arguments of a command that is not whole apart from the query buffer', () => {
+    const { connection, client } = open({}, { 'client-query-buffer-limit': '1mb' })
+    const half = Buffer.concat([
+      Buffer.from('$600000\r\n'),
+      Buffer.alloc(600_000),
+      Buffer.from('\r\n'),
+    ])
+    connection.receiveLent(Buffer.from('*4\r\n$4\r\nECHO\r\n'))
+    connection.receiveLent(half)
+    expect([client.closed, client.queryBytes]).toEqual([false, 600_004])
+    connection.receiveLent(half)
+    expect(client.closeCause?.name).toBe('query-buffer')
+  })
+
   test('answers a protocol error, and executes nothing after it', () => {
     const { connection, client, read, sink } = open()
     connection.receive(Buffer.concat([PING, Buffer.from('*1\r\n+x\r\n'), PING]))
@@ -212,7 +246,7 @@ describe('Bytes that wait to be executed', () => {
   test('close a TCP client above client-query-buffer-limit, without a reply', () => {
     const { connection, client, core, read } = open({}, { 'client-query-buffer-limit': '1mb' })
     connection.receive(Buffer.from('*2\r\n$4\r\nECHO\r\n$2000000\r\n'))
-    connection.receive(Buffer.alloc(1_048_572, 'x'))
+    connection.receive(Buffer.alloc(1_048_576, 'x'))
     expect(client.closed).toBe(false)
     connection.receive(Buffer.from('x'))
     expect([client.closeCause, core.counters.queryBufferDisconnections, read()]).toEqual([
