@@ -48,19 +48,21 @@ export function admitted(
       opened = name === 'multi'
       return true
     }
-    if (isLogin(name, first, command)) {
+    if (isLogin(name, command)) {
       if (holds('widening-harms-nobody') && (index > 0 || state.inMulti || state.subscribed)) {
         return false
       }
-      return !holds('silent-failing-auth') || (index === 0 && !state.inMulti)
+      // The default user has no password, so that its login never fails.
+      const mayFail = !(name === 'auth' && first === 'default')
+      return !mayFail || !holds('silent-failing-auth') || (index === 0 && !state.inMulti)
     }
     if (name === 'quit' && holds('silenced-quit-closes')) return !history.mayBeSilent
     return true
   })
 }
 
-function isLogin(name: string, first: string, command: readonly string[]): boolean {
-  return (name === 'auth' && first !== 'default') || (name === 'hello' && command.length > 3)
+function isLogin(name: string, command: readonly string[]): boolean {
+  return name === 'auth' || (name === 'hello' && command.length > 3)
 }
 
 /** The commands that a WebSocket is answered like a RESP3 connection over TCP: not RESP2, and not the default user. */

@@ -144,7 +144,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'widening-harms-nobody',
     reason:
-      'A change of rules that takes no channel away closes nobody, not even a connection with subscriptions from before it logged in as that user.',
+      'A change of rules that takes no channel away closes nobody, not even a connection with subscriptions from before it logged in as that user: these are judged by the user who made them.',
     holds: always,
   },
   {
