@@ -1,5 +1,6 @@
 import * as arg from './argument.ts'
 import type { Request } from '../resp/request.ts'
+import { invalidateAll } from './client/tracking.ts'
 import type { CommandContext } from './context.ts'
 import type { CommandData, CommandRecord } from './spec.ts'
 import type { Command } from './table.ts'
@@ -24,6 +25,8 @@ export interface Transaction {
   bytes: number
   /** A command was refused: EXEC will fail. */
   dirty: boolean
+  /** Flushes that its own client is told of by CLIENT TRACKING: after all messages that EXEC brings it, as in Redis. */
+  flushes: number
 }
 
 /** Queues a command; nothing is kept after EXEC is bound to fail. */
@@ -40,7 +43,7 @@ function multi({ client, reply }: CommandContext): void {
     reply.error('ERR MULTI calls can not be nested')
     return
   }
-  client.transaction = { queue: [], bytes: 0, dirty: false }
+  client.transaction = { queue: [], bytes: 0, dirty: false, flushes: 0 }
   reply.ok()
 }
 
@@ -61,6 +64,7 @@ function exec(context: CommandContext): void {
   client.watched = undefined
   // Meanwhile the client is in its transaction, and CLIENT INFO and ACL LOG show it so.
   context.runTransaction(transaction.queue)
+  for (let i = 0; i < transaction.flushes; i++) invalidateAll(client, context.server)
   client.endTransaction()
   // CLIENT REPLY silences each command by itself, and has no effect on those before it.
   context.repliedByPush = true

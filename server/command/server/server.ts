@@ -105,14 +105,17 @@ const FORBIDDEN_MODULE = {
 } as const satisfies Partial<CommandData>
 
 /** FLUSHALL and FLUSHDB [ASYNC|SYNC]: nothing is removed, and clients with CLIENT TRACKING are told that everything was. */
-function flush({ reply, server }: CommandContext, request: Request): void {
+function flush({ client, reply, server }: CommandContext, request: Request): void {
   const mode = request.count === 2 ? request.text(1).toLowerCase() : 'sync'
   if (request.count > 2 || (mode !== 'sync' && mode !== 'async')) {
     reply.error(SYNTAX_ERROR)
     return
   }
   reply.ok()
-  for (const each of server.clients.all()) invalidateAll(each, server)
+  for (const each of server.clients.all()) {
+    if (each === client && client.transaction) client.transaction.flushes++
+    else invalidateAll(each, server)
+  }
 }
 
 const FLUSH = {

@@ -96,6 +96,16 @@ describe('FLUSHALL and FLUSHDB', () => {
     expect(sender.send('EXEC')).toBe(`*1\r\n+OK\r\n${push}`)
   })
 
+  test('in EXEC tell their own client after the messages that EXEC brings it', () => {
+    const server = new TestCore()
+    const client = server.connect({ protocol: 3 })
+    for (const words of ['SUBSCRIBE a', 'CLIENT TRACKING ON', 'MULTI', 'FLUSHALL', 'PUBLISH a x'])
+      client.send(...words.split(' '))
+    expect(client.send('EXEC')).toBe(
+      '*2\r\n+OK\r\n:1\r\n>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n>2\r\n$10\r\ninvalidate\r\n_\r\n',
+    )
+  })
+
   test('tell the client that invalidations are redirected to, a subscriber in RESP2 too', () => {
     const server = new TestCore()
     const [sender, listener, tracker] = [
