@@ -154,6 +154,7 @@ export class Core implements Services {
     })
     this.turns = new RoundRobin({ atEndOfTurn, nowMs: () => clock.monotonicMs() })
     this.clients.onClosed((client, cause) => {
+      client.pendingNames?.cancel()
       const rest = this.registry.forget(client)
       if (rest) repeatEachTurn(rest, atEndOfTurn)
       this.counters.bytesOutClosed += client.output.bytes

@@ -11,6 +11,7 @@ export const ERROR_CODES = {
   ERR_LISTEN: 'A listener could not be opened.',
   ERR_DATA_DIR: 'The data directory cannot be used.',
   ERR_NOT_PUBLISHED: 'A message could not be handed to the upstream, or its answer did not come.',
+  ERR_NESTED_COMMAND: 'A command was completed within another one, which no event may do.',
   ERR_DIR_IN_USE: 'Another server uses the data directory.',
 } as const
 

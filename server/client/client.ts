@@ -5,11 +5,13 @@ import type { Transaction } from '../command/transaction.ts'
 import { type Overlay, type Subscriber, Subscriptions } from '../pubsub/subscriber.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { CLOSES, type CloseCause } from './close.ts'
+import type { PublishesInFlight } from './in-flight.ts'
 import type { ClientLimits } from './limits.ts'
 import type { FailureRun } from './login-failures.ts'
 import type { Flusher } from '../delivery/flusher.ts'
 import { Output } from '../delivery/output.ts'
 import type { Sink } from '../delivery/sink.ts'
+import type { PendingNames } from '../upstream/backplane.ts'
 
 /** Transport of a client. */
 export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket'
@@ -97,6 +99,10 @@ export class Client implements Subscriber {
   database = 0
   replyMode: ReplyMode = 'on'
   transaction: Transaction | undefined
+  /** Made by the first message that the upstream answers later. */
+  inFlight: PublishesInFlight | undefined
+  /** Names that its command waits for. */
+  pendingNames: PendingNames | undefined
   /** Made by the first WATCH, until the next transaction ends. */
   watched: Watched | undefined
   overlay: Overlay | undefined
@@ -117,7 +123,7 @@ export class Client implements Subscriber {
   noTouch = false
   /** It watches all commands (MONITOR). */
   isMonitor = false
-  /** Its command waits for the end of CLIENT PAUSE. */
+  /** Its command waits for the end of CLIENT PAUSE, or for the upstream. */
   isHeld = false
   /** READONLY, in a cluster. */
   readOnly = false
@@ -191,6 +197,11 @@ export class Client implements Subscriber {
   get limitClass(): BufferClass {
     if (this.isWebSocket) return 'websocket'
     return this.subscriptions.any ? 'pubsub' : 'normal'
+  }
+
+  /** CLIENT REPLY drops the reply of the command that runs; `skip-next` means the command after it. */
+  get isSilent(): boolean {
+    return this.replyMode === 'off' || this.replyMode === 'skip-this'
   }
 
   /** Ends the transaction, executed or not, and with it what WATCH began. */

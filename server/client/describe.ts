@@ -26,6 +26,7 @@ export function clientMemory(client: Client): number {
     CONNECTION_BYTES +
     client.output.heldBytes +
     client.queryBytes +
+    (client.inFlight?.bytes ?? 0) +
     (transaction?.bytes ?? 0) +
     (watched ? watched.bytes + watched.keys.size * SUBSCRIPTION_BYTES : 0) +
     (subscriptions.count + subscriptions.shardCount) * SUBSCRIPTION_BYTES

@@ -79,9 +79,12 @@ export class OutputGuard {
     if (!output.isClosed && !output.client.isWebSocket) this.#judge(output, held, nowMs)
   }
 
-  /** Judges a WebSocket, and any client that has not logged in, by the bytes that its socket has not taken. */
+  /**
+   * Judges a WebSocket, and any client that has not logged in, by the bytes that its socket has not taken, or that wait for a
+   * reply that comes later.
+   */
   afterWrite(output: Output, nowMs: number): void {
-    if (!output.isBlocked) {
+    if (!output.isHeldUp) {
       // It is not judged again before the next write: its soft clock must not run on until then.
       output.limiter?.reset()
       return
@@ -132,7 +135,7 @@ export class OutputGuard {
     const nowMs = clock.monotonicMs()
     const idleMs = config.seconds('timeout') * 1000
     for (const client of clients.all()) {
-      if (client.output.isBlocked) {
+      if (client.output.isHeldUp) {
         this.beforeWrite(client.output, nowMs)
         this.afterWrite(client.output, nowMs)
       } else if (

@@ -16,6 +16,7 @@ import type { TokenSessions } from '../token/session/sessions.ts'
 import type { Backplane } from '../upstream/backplane.ts'
 import type { ClusterView } from './cluster/view.ts'
 import type { Counters } from './counters.ts'
+import type { PreparedTransaction } from './prepare.ts'
 import type { LatencyMonitor } from './diagnostics/latency.ts'
 import type { LoadSampler } from './server/load-sampler.ts'
 import type { ProcessFacts } from './server/process-facts.ts'
@@ -32,6 +33,10 @@ export interface CommandContext {
   readonly server: Services
   /** The command runs within EXEC. */
   readonly inTransaction: boolean
+  /** What the upstream has answered before the transaction runs; undefined outside of EXEC, and without an upstream. */
+  readonly prepared: PreparedTransaction | undefined
+  /** Writes a reply that comes later, once the command is over, for `Output.fill`. */
+  readonly laterReply: ReplyWriter
   /** Set by commands whose reply is a push, which CLIENT REPLY does not silence. */
   repliedByPush: boolean
   /** Executes the commands of a transaction, and writes their replies. */

@@ -1,10 +1,14 @@
 import { authorize, denialText, execDenialText, type Denial } from '../acl/authorize.ts'
 import type { Client } from '../client/client.ts'
 import { describeClient } from '../client/describe.ts'
+import type { PublishesInFlight } from '../client/in-flight.ts'
+import { RespcastError } from '../errors.ts'
 import { ReplyWriter, type ErrorLine } from '../resp/reply-writer.ts'
+import type { Gate } from '../delivery/gates.ts'
 import type { Request } from '../resp/request.ts'
 import { crossesSlots, CROSS_SLOT } from './cluster/slots.ts'
 import type { CommandContext, Services } from './context.ts'
+import { afterwards, Deferred, type Later } from './deferred.ts'
 import {
   NO_AUTH,
   NOT_IN_MULTI,
@@ -17,9 +21,10 @@ import {
   unknownSubcommand,
   wrongArity,
 } from './error-texts.ts'
+import { prepare, type PreparedTransaction } from './prepare.ts'
 import type { Completion } from './spec.ts'
 import type { Command } from './table.ts'
-import { enqueue, type QueuedCommand } from './transaction.ts'
+import { enqueue, type QueuedCommand, type Transaction } from './transaction.ts'
 
 /** A reply of so many bytes, as a power of two, is as much work as a command is at least. */
 const REPLY_WORK_BITS = 10
@@ -32,14 +37,18 @@ class SharedContext implements CommandContext {
   readonly server: Services
   inTransaction = false
   repliedByPush = false
+  prepared: PreparedTransaction | undefined = undefined
+  readonly laterReply: ReplyWriter
   readonly runTransaction: CommandContext['runTransaction']
 
   constructor(
     reply: ReplyWriter,
+    laterReply: ReplyWriter,
     server: Services,
     runTransaction: CommandContext['runTransaction'],
   ) {
     this.reply = reply
+    this.laterReply = laterReply
     this.server = server
     this.runTransaction = runTransaction
   }
@@ -59,11 +68,18 @@ export class Dispatcher {
   #isOverLimit = false
   /** Start of the time that is counted for the next command, in monotonic milliseconds. */
   #markMs = 0
+  /** A command runs: no other may before it is over. */
+  #isRunning = false
+  /** The place that was kept for the reply of the command that runs, if any. */
+  #place: Gate | undefined
 
   constructor(services: Services) {
     this.#services = services
-    this.#reply = new ReplyWriter((code) => services.counters.countError(code))
-    this.#context = new SharedContext(this.#reply, services, (queue) => this.#runTransaction(queue))
+    const countError = (code: string): void => services.counters.countError(code)
+    this.#reply = new ReplyWriter(countError)
+    this.#context = new SharedContext(this.#reply, new ReplyWriter(countError), services, (queue) =>
+      this.#runTransaction(queue),
+    )
   }
 
   /**
@@ -83,17 +99,34 @@ export class Dispatcher {
     this.#markMs = nowMs
   }
 
-  #settle(client: Client, waiting: Promise<Completion> | undefined): Promise<void> | undefined {
+  /** The completion of a {@link Deferred} runs within the event that brings it; its client goes on after that event. */
+  #settle(client: Client, waiting: Later<Completion> | undefined): Promise<void> | undefined {
     this.#finish(client, waiting !== undefined)
-    return waiting?.then((completion) => this.#complete(client, completion))
+    if (!(waiting instanceof Deferred)) {
+      return waiting?.then((completion) => this.#complete(client, completion))
+    }
+    return new Promise((resolve, reject) => {
+      waiting.whenSettled((completion) => {
+        try {
+          resolve(this.#complete(client, completion))
+        } catch (error) {
+          // Whoever brings it is not concerned.
+          reject(error as Error)
+        }
+      })
+    })
   }
 
+  /** @throws RespcastError A completion came within another command. */
   #complete(client: Client, completion: Completion): Promise<void> | undefined {
     if (client.closed) return undefined
+    if (this.#isRunning) {
+      throw new RespcastError('ERR_NESTED_COMMAND', 'a command was completed within another one')
+    }
     this.startBatch(this.#services.clock.monotonicMs())
     this.#begin(client)
     this.#chargedErrors = 0
-    let waiting: void | Promise<Completion> = undefined
+    let waiting: void | Later<Completion> = undefined
     try {
       waiting = completion(this.#context)
     } catch (error) {
@@ -110,6 +143,7 @@ export class Dispatcher {
   }
 
   #begin(client: Client): void {
+    this.#isRunning = true
     this.#context.client = client
     this.#context.repliedByPush = false
     this.#context.inTransaction = false
@@ -119,10 +153,12 @@ export class Dispatcher {
   }
 
   #finish(client: Client, waits = false): void {
-    if (isSilent(client)) this.#silence(client, waits)
+    if (client.isSilent) this.#silence(client, waits)
     if (this.#isOverLimit) this.#reply.rollback(0)
     client.work += 1 + ((this.#reply.end - this.#reply.start) >> REPLY_WORK_BITS)
-    client.output.finishCommand(this.#reply)
+    client.output.finishCommand(this.#reply, this.#place)
+    this.#place = undefined
+    this.#isRunning = false
     if (!this.#isOverLimit) return
     this.#isOverLimit = false
     this.#services.guard.closeOverLimit(client)
@@ -135,11 +171,18 @@ export class Dispatcher {
     else if (waits && client.replyMode === 'skip-this') client.replyMode = 'skip-next'
   }
 
-  /** Refuses a request, holds it until a pause is over, queues it for EXEC, or runs it: in this order. */
-  #dispatch(client: Client, request: Request): Promise<Completion> | undefined {
-    const { login, pause, table } = this.#services
+  /**
+   * Holds a request until those before it are answered, refuses it, holds it until a pause is over or the upstream has room,
+   * queues it for EXEC, or runs it: in this order.
+   */
+  #dispatch(client: Client, request: Request): Later<Completion> | undefined {
+    const { backplane, login, pause, table } = this.#services
     const command = table.find(request)
     client.lastCommand = command?.spec.name ?? ''
+    if (client.inFlight !== undefined && client.inFlight.count > 0) {
+      const answers = untilAnswered(client.inFlight, command, request)
+      if (answers) return this.#hold(client, request, answers)
+    }
     if (!client.authenticated && !command?.noAuth && login.isRequired(client)) {
       return this.#reject(client, command, NO_AUTH)
     }
@@ -152,7 +195,11 @@ export class Dispatcher {
     if (refusal !== undefined) return this.#reject(client, command, refusal)
     const { transaction } = client
     if (!client.isMonitor && pause.holds(command, transaction?.queue)) {
-      return this.#hold(client, request)
+      return this.#hold(client, request, pause.over())
+    }
+    if (backplane.isFull && publishes(command, transaction)) {
+      const room = new Promise<void>((resolve) => backplane.whenRoom(resolve))
+      return this.#hold(client, request, room)
     }
     if (transaction && !command.spec.notQueued) {
       const refused = command.spec.refuseInMulti?.(this.#context, request)
@@ -164,6 +211,9 @@ export class Dispatcher {
       enqueue(transaction, command, request)
       this.#reply.simple('QUEUED')
       return undefined
+    }
+    if (transaction && !backplane.isAlone && isExec(command) && !transaction.dirty) {
+      return this.#exec(client, command, request, transaction)
     }
     return this.#run(client, command, request)
   }
@@ -189,14 +239,56 @@ export class Dispatcher {
     return undefined
   }
 
-  /** Dispatches a request again, with all checks, once the pause is over. */
-  #hold(client: Client, request: Request): Promise<Completion> {
+  /** Dispatches a request again, with all checks, after `end`. */
+  #hold(client: Client, request: Request, end: Promise<void>): Promise<Completion> {
     const own = request.detach()
     client.isHeld = true
-    return this.#services.pause.over().then(() => () => {
+    return end.then(() => () => {
       client.isHeld = false
       return this.#dispatch(client, own)
     })
+  }
+
+  /**
+   * Runs EXEC once the upstream has answered what its commands need: all of them in one go, as without an upstream. Messages
+   * that come meanwhile follow its reply.
+   */
+  #exec(
+    client: Client,
+    command: Command,
+    request: Request,
+    transaction: Transaction,
+  ): Later<Completion> | undefined {
+    const preparation = prepare(client, this.#services, transaction.queue)
+    if (preparation === undefined) return this.#run(client, command, request)
+    if (preparation.value) return this.#runPrepared(client, command, request, preparation.value)
+    const place = client.output.reserve()
+    return preparation.whenSettled<Completion>((prepared) => {
+      // It is not run any more, and its place holds up what was queued before.
+      if (client.closed) {
+        this.#context.laterReply.begin(client.protocol)
+        client.output.fill(place, this.#context.laterReply)
+      }
+      return () => {
+        this.#place = place
+        return this.#runPrepared(client, command, request, prepared)
+      }
+    })
+  }
+
+  #runPrepared(
+    client: Client,
+    command: Command,
+    request: Request,
+    prepared: PreparedTransaction,
+  ): Later<Completion> | undefined {
+    this.#context.prepared = prepared
+    try {
+      return this.#run(client, command, request)
+    } finally {
+      this.#context.prepared = undefined
+      if (!client.closed) prepared.endEarly(client, this.#services)
+    }
   }
 
   #logDenial(client: Client, { reason, object }: Denial): void {
@@ -214,12 +306,12 @@ export class Dispatcher {
 
   /** Answers an error; the transaction of the client will fail, or ends if it is EXEC that is refused. */
   #reject(client: Client, command: Command | undefined, refusal: Refusal): undefined {
-    const isExec = command?.spec.name === 'exec'
+    const endsTransaction = command !== undefined && isExec(command)
     if (command) command.rejectedCalls++
     if (client.transaction) client.transaction.dirty = true
-    if (isExec) client.endTransaction()
+    if (endsTransaction) client.endTransaction()
     const isLine = typeof refusal === 'string'
-    if (isExec && refusal !== CROSS_SLOT) {
+    if (endsTransaction && refusal !== CROSS_SLOT) {
       const reason = isLine ? refusal : refusal.text
       this.#reply.error(`EXECABORT Transaction discarded because of: ${reason}`)
     } else {
@@ -227,17 +319,19 @@ export class Dispatcher {
     }
   }
 
-  #run(client: Client, command: Command, request: Request): Promise<Completion> | undefined {
+  #run(client: Client, command: Command, request: Request): Later<Completion> | undefined {
     this.#chargedErrors = this.#reply.errorCount
     const mark = this.#reply.mark()
-    let waiting: void | Promise<Completion> = undefined
+    let waiting: void | Later<Completion> = undefined
     try {
       waiting = command.spec.handler?.(this.#context, request)
       this.#note(client, command, request)
     } catch (error) {
       this.#answerFault(error, mark)
     }
-    if (waiting) return waiting.then((completion) => this.#countedAtEnd(command, completion))
+    if (waiting) {
+      return afterwards(waiting, (completion) => this.#countedAtEnd(command, completion))
+    }
     this.#count(command)
     return undefined
   }
@@ -256,7 +350,7 @@ export class Dispatcher {
   #countedAtEnd(command: Command, completion: Completion): Completion {
     return (context) => {
       const waiting = completion(context)
-      if (waiting) return waiting.then((next) => this.#countedAtEnd(command, next))
+      if (waiting) return afterwards(waiting, (next) => this.#countedAtEnd(command, next))
       this.#count(command)
     }
   }
@@ -318,11 +412,34 @@ export class Dispatcher {
       // Only a login by token waits, and queueing refuses it, unless its issuer was added since.
       this.#reply.error(TOKEN_IN_MULTI)
     }
-    if (isSilent(client) && !this.#context.repliedByPush) this.#reply.rollback(mark)
+    if (client.isSilent && !this.#context.repliedByPush) this.#reply.rollback(mark)
   }
 }
 
-/** Reports whether CLIENT REPLY drops the reply of the command that runs; `skip-next` means the command after it. */
-function isSilent({ replyMode }: Client): boolean {
-  return replyMode === 'off' || replyMode === 'skip-this'
+function isExec({ spec }: Command): boolean {
+  return spec.name === 'exec'
+}
+
+/** Reports whether a command, or the transaction that it runs, publishes now. */
+function publishes(command: Command, transaction: Transaction | undefined): boolean {
+  if (transaction === undefined) return command.spec.publishes !== undefined
+  return (
+    isExec(command) && transaction.queue.some((one) => one.command.spec.publishes !== undefined)
+  )
+}
+
+/**
+ * Settles when a command may be executed, its client having messages in flight. Publishes overlap, up to a limit; any other
+ * command waits for all answers, so that replies keep their order.
+ *
+ * @returns Undefined if it may be now.
+ */
+function untilAnswered(
+  inFlight: PublishesInFlight,
+  command: Command | undefined,
+  request: Request,
+): Promise<void> | undefined {
+  if (command?.spec.publishes === undefined) return inFlight.none()
+  const bytes = command.accepts(request.count) ? request.length(2) : 0
+  return inFlight.isFull(bytes) ? inFlight.room(bytes) : undefined
 }

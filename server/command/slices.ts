@@ -1,4 +1,5 @@
 import type { CommandContext } from './context.ts'
+import type { Later } from './deferred.ts'
 import type { Completion } from './spec.ts'
 
 /** Number of names that are handled in one turn of the event loop: a few milliseconds of work. */
@@ -18,7 +19,7 @@ export function inSlices(
   context: CommandContext,
   count: number,
   handle: HandleNames,
-): void | Promise<Completion> {
+): void | Later<Completion> {
   if (!context.inTransaction) return handleFrom(context, 0, count, handle)
   handle(context, 0, count)
 }
@@ -28,12 +29,16 @@ function handleFrom(
   from: number,
   count: number,
   handle: HandleNames,
-): void | Promise<Completion> {
+): void | Later<Completion> {
   const to = Math.min(from + NAMES_PER_SLICE, count)
   const goesOn = handle(context, from, to)
   if (!goesOn || to === count) return
-  const { clock } = context.server
+  return inNextTurn(context, (later) => handleFrom(later, to, count, handle))
+}
+
+/** Has the rest of a command done in the next turn of the event loop. */
+export function inNextTurn({ server }: CommandContext, rest: Completion): Promise<Completion> {
   return new Promise((resolve) => {
-    clock.after(0, () => resolve((later) => handleFrom(later, to, count, handle)))
+    server.clock.after(0, () => resolve(rest))
   })
 }

@@ -1,8 +1,11 @@
 import type { ChannelUse, KeyUse } from '../acl/catalog.ts'
 import type { Category } from '../acl/categories.ts'
+import type { PublishSpace } from '../pubsub/registry.ts'
+import type { Space } from '../pubsub/subscriber.ts'
 import type { Request } from '../resp/request.ts'
 import type { Argument } from './argument.ts'
 import type { CommandContext } from './context.ts'
+import type { Later } from './deferred.ts'
 import type { Refusal } from './error-texts.ts'
 
 /** Flags as COMMAND INFO reports them, in its order. */
@@ -39,13 +42,14 @@ type CommandGroup = 'pubsub' | 'connection' | 'server' | 'transactions' | 'clust
  * Writes the reply of a command that had to wait, or a part of it, which is sent. It runs in one go, with `context` set for
  * the client, and may have to wait again.
  */
-export type Completion = (context: CommandContext) => void | Promise<Completion>
+export type Completion = (context: CommandContext) => void | Later<Completion>
 
 /**
- * Executes a command: writes its reply to `context.reply` and returns, or returns a promise of the completion that writes
- * it. Until then the connection executes no other command. It does not throw for anything that a peer did.
+ * Executes a command: writes its reply to `context.reply` and returns, or returns the completion that writes it later: as a
+ * promise, or as a `Deferred` where it has to run within an event. Until then the connection executes no other command.
+ * It does not throw for anything that a peer did.
  */
-export type Handler = (context: CommandContext, request: Request) => void | Promise<Completion>
+export type Handler = (context: CommandContext, request: Request) => void | Later<Completion>
 
 /** Positions of arguments of one kind; negative counts from the end, -1 being the last argument. */
 export interface Positions {
@@ -102,6 +106,10 @@ export interface CommandData {
   readonly shardChannels?: Positions
   /** Arguments that MONITOR and the slow log redact: all from a position on, or those for which it holds. */
   readonly secret?: number | ((request: Request, index: number) => boolean)
+  /** The space that it publishes to, with the arguments of PUBLISH. */
+  readonly publishes?: PublishSpace
+  /** The space that it subscribes in, to all its arguments. */
+  readonly subscribes?: Space
   /** A pause of writes holds it although it writes no key: Redis would tell its replicas. */
   readonly mayReplicate?: boolean
   /** A RESP2 client with subscriptions may still send it. */

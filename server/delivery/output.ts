@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts'
 import type { OutputLimiter } from '../client/output-limits.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { Flusher } from './flusher.ts'
+import { Gates, type Gate } from './gates.ts'
 import { OutputQueue } from './output-queue.ts'
 import type { DropTest, Segment } from './segment.ts'
 import type { Sink, WebSocketClose, Writer } from './sink.ts'
@@ -21,7 +22,7 @@ export interface OutputEnd {
  * The output of one client: its queue, and the state of its socket.
  *
  * Replies, pushes and shares of segments share one queue, so none can overtake another. Pushes that a command causes
- * for its own client are held back until its reply is queued.
+ * for its own client are held back until its reply is queued. A reply that comes later keeps its place: see {@link reserve}.
  */
 export class Output implements Writer {
   readonly client: Client
@@ -37,6 +38,8 @@ export class Output implements Writer {
   readonly #flusher: Pick<Flusher, 'add'>
   readonly #queue = new OutputQueue(this)
   #ownPushes: OutputQueue | undefined
+  /** Places of replies that come later, and what waits for them; undefined if there are none. */
+  #gates: Gates | undefined
   #isExecuting = false
   /** It waits in the flusher's queue of subscribers. */
   #isQueued = false
@@ -66,15 +69,21 @@ export class Output implements Writer {
     return this.#isBlocked
   }
 
+  /** Reports whether what is queued waits, for the kernel or for a reply that comes later. */
+  get isHeldUp(): boolean {
+    return this.#isBlocked || this.#gates !== undefined
+  }
+
   /** Bytes queued here and in the socket; the kernel's own buffer does not count. */
   get heldBytes(): number {
     // Unless it is blocked the socket holds nothing; asking it costs more than the rest.
-    return this.#queue.heldBytes + (this.#isBlocked ? this.sink.pendingBytes : 0)
+    const ready = this.#queue.heldBytes + (this.#isBlocked ? this.sink.pendingBytes : 0)
+    return this.#gates === undefined ? ready : ready + this.#gates.heldBytes
   }
 
   /** Number of items queued: CLIENT LIST's `oll`. */
   get itemCount(): number {
-    return this.#queue.itemCount
+    return this.#queue.itemCount + (this.#gates === undefined ? 0 : this.#gates.itemCount)
   }
 
   /** Queues the segment from `start` on, including frames that will be appended. */
@@ -102,25 +111,57 @@ export class Output implements Writer {
   dropQueued(drops: DropTest): void {
     this.#queue.drop(drops)
     this.#ownPushes?.drop(drops)
+    this.#gates?.drop(drops)
+  }
+
+  /**
+   * Keeps a place for a reply that comes later. Whatever is queued from now on is written after that reply.
+   *
+   * @returns The place, to be filled once by {@link fill}.
+   */
+  reserve(): Gate {
+    if (this.#gates === undefined) {
+      this.#queue.closeTail()
+      this.#gates = new Gates(this)
+    } else {
+      this.#gates.closeTail()
+    }
+    return this.#gates.add()
+  }
+
+  /** Puts the reply that `writer` holds, which may be empty, in its place. Nothing happens if the place was forgotten. */
+  fill(place: Gate, writer: ReplyWriter): void {
+    if (this.#gates === undefined) return
+    place.fill(writer.buffer, writer.start, writer.end)
+    if (!this.#gates.release(this.#queue)) return
+    if (this.#gates.isEmpty) this.#gates = undefined
+    this.#wantFlush(true)
   }
 
   /** Holds back pushes until {@link finishCommand}, so that they follow the reply. */
   startCommand(): void {
     this.#isExecuting = true
-    this.#queue.closeTail()
+    if (this.#gates === undefined) this.#queue.closeTail()
+    else this.#gates.closeTail()
   }
 
-  /** Queues the reply that `writer` holds, then the pushes that the command caused. */
-  finishCommand(writer: ReplyWriter): void {
+  /**
+   * Queues the reply that `writer` holds, then the pushes that the command caused.
+   *
+   * @param place That of the reply, if one was kept.
+   */
+  finishCommand(writer: ReplyWriter, place?: Gate): void {
     this.#isExecuting = false
     if (this.#isOver) return
-    if (writer.end > writer.start) {
-      this.#queue.append(writer.buffer, writer.start, writer.end)
+    if (place !== undefined) {
+      this.fill(place, writer)
+    } else if (writer.end > writer.start) {
+      this.#tail().append(writer.buffer, writer.start, writer.end)
       this.#wantFlush(true)
     }
     const own = this.#ownPushes
     if (own && !own.isEmpty) {
-      this.#queue.moveFrom(own)
+      this.#tail().moveFrom(own)
       this.#wantFlush(true)
     }
   }
@@ -143,7 +184,7 @@ export class Output implements Writer {
       this.#isBlocked = true
       for (const memory of write.from) memory.pin()
     }
-    if (this.#isClosed && this.#queue.isEmpty && !this.#isOver) {
+    if (this.#isClosed && this.#queue.isEmpty && !this.#isOver && this.#gates === undefined) {
       this.#isOver = true
       this.sink.end(this.#close)
     }
@@ -156,7 +197,8 @@ export class Output implements Writer {
   }
 
   /**
-   * Queues nothing more, and ends the socket. A command that is running still gets its reply, and those before it theirs.
+   * Queues nothing more, and ends the socket. A command that is running still gets its reply, and those before it theirs; with
+   * `flush` also those that come later.
    *
    * @param lastPush A frame that is sent even if all else is dropped; WebSocket only.
    */
@@ -166,8 +208,8 @@ export class Output implements Writer {
     this.#close = how.close
     this.#ownPushes = undefined
     const drops = how.output === 'drop' && !this.#isExecuting
-    if (drops) this.#queue.clear()
-    else this.#queue.closeTail()
+    if (drops) this.#clear()
+    else this.#tail().closeTail()
     if (lastPush && isWebSocket) this.#pushQueue().append(lastPush, 0, lastPush.length)
     if (drops && !isWebSocket) {
       this.sink.terminate()
@@ -180,13 +222,24 @@ export class Output implements Writer {
 
   /** Discards the queue, and ends the socket at once. */
   terminate(): void {
-    this.#queue.clear()
+    this.#clear()
     this.#isClosed = this.#isOver = true
     this.sink.terminate()
   }
 
+  #clear(): void {
+    this.#queue.clear()
+    this.#gates?.clear()
+    this.#gates = undefined
+  }
+
+  /** The end of the output: what is queued there is written last. */
+  #tail(): OutputQueue {
+    return this.#gates === undefined ? this.#queue : this.#gates.tail
+  }
+
   #pushQueue(): OutputQueue {
-    if (!this.#isExecuting) return this.#queue
+    if (!this.#isExecuting) return this.#tail()
     this.#ownPushes ??= new OutputQueue(this)
     return this.#ownPushes
   }

@@ -180,7 +180,14 @@ export class Connection {
   /** The peer sends nothing more. Its requests are still answered. */
   peerEnded(): void {
     this.#hasEnded = true
-    if (!this.#isHeld) this.client.close(CLOSES.peerEnded)
+    if (!this.#isHeld) this.#endInput()
+  }
+
+  /** Closes the client, once the upstream has answered the messages that it sent. */
+  #endInput(): void {
+    const { inFlight } = this.client
+    if (inFlight !== undefined && inFlight.count > 0) this.#holdFor(inFlight.none())
+    else this.client.close(CLOSES.peerEnded)
   }
 
   /** The connection is gone. */
@@ -308,7 +315,7 @@ export class Connection {
     if (this.client.authenticated) this.#bytesBeforeLogin = this.#commandsBeforeLogin = 0
     this.#process()
     if (this.#isHeld || this.client.closed) return
-    if (this.#hasEnded) this.client.close(CLOSES.peerEnded)
+    if (this.#hasEnded) this.#endInput()
     else this.client.output.sink.resume()
     this.#watchUnfinished()
   }

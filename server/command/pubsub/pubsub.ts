@@ -1,57 +1,12 @@
 import * as arg from '../argument.ts'
 import { compileGlob } from '../../../shared/glob.ts'
-import type { Payload } from '../../delivery/segment.ts'
 import type { PublishSpace } from '../../pubsub/registry.ts'
-import type { Request } from '../../resp/request.ts'
-import { channelTooLong, subcommandArity } from '../error-texts.ts'
+import { subcommandArity } from '../error-texts.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import { writeBulks } from '../replies.ts'
 import type { CommandData, CommandRecord, Handler } from '../spec.ts'
+import { publish } from './publish.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
-
-/** The message of PUBLISH. Its bytes lie in the request; a buffer is made only if one has to be kept. */
-class RequestPayload implements Payload {
-  readonly length: number
-  readonly #request: Request
-  #kept: Buffer | undefined
-
-  constructor(request: Request) {
-    this.#request = request
-    this.length = request.length(2)
-  }
-
-  copy(target: Buffer, at: number): void {
-    this.#request.copy(2, target, at)
-  }
-
-  kept(): Buffer {
-    return (this.#kept ??= this.#request.kept(2))
-  }
-}
-
-/** Bytes of messages to subscribers that are as much work as a command is at least. Subscribers share most of it. */
-const DELIVERED_BYTES_PER_WORK = 65_536
-
-function publish(space: PublishSpace): Handler {
-  return ({ client, server, reply }, request) => {
-    const { counters } = server
-    if (request.length(1) > client.limits.maxChannelBytes) {
-      reply.error(channelTooLong(client.limits.maxChannelBytes))
-      return
-    }
-    const payload = new RequestPayload(request)
-    const receivers = server.backplane.publish(space, request.name(1), payload, () => {})
-    if (typeof receivers !== 'number') {
-      if (receivers !== undefined) reply.error(receivers)
-      return
-    }
-    if (receivers > 0)
-      client.work += Math.floor((receivers * payload.length) / DELIVERED_BYTES_PER_WORK)
-    counters.messagesPublished++
-    counters.messagesDelivered += receivers
-    reply.integer(receivers)
-  }
-}
 
 function channels(space: PublishSpace): Handler {
   return ({ server, reply }, request) => {
@@ -182,6 +137,7 @@ export const PUBSUB_COMMANDS: CommandRecord = {
     arguments: [arg.string('channel'), arg.string('message')],
     summary: 'Sends a message to the subscribers of a channel and of the patterns that match it.',
     complexity: 'O(N+M): N subscribers of the channel, M subscriptions of patterns that match.',
+    publishes: 'channel',
     handler: publish('channel'),
   },
   subscribe: {
@@ -193,6 +149,7 @@ export const PUBSUB_COMMANDS: CommandRecord = {
     summary: 'Receives the messages of channels from now on.',
     complexity: 'O(N) with N channels.',
     channels: { kind: 'subscribe', first: 1, last: -1 },
+    subscribes: 'channel',
     handler: subscribe('channel'),
   },
   psubscribe: {
@@ -204,6 +161,7 @@ export const PUBSUB_COMMANDS: CommandRecord = {
     summary: 'Receives the messages of all channels that match patterns from now on.',
     complexity: 'O(N) with N patterns.',
     channels: { kind: 'pattern', first: 1, last: -1 },
+    subscribes: 'pattern',
     handler: subscribe('pattern'),
   },
   unsubscribe: {
@@ -234,6 +192,7 @@ export const PUBSUB_COMMANDS: CommandRecord = {
     complexity: 'O(N) with N shard channels.',
     channels: { kind: 'subscribe', first: 1, last: -1 },
     shardChannels: ALL_ARGUMENTS,
+    subscribes: 'shard',
     handler: subscribe('shard'),
   },
   sunsubscribe: {
@@ -254,6 +213,7 @@ export const PUBSUB_COMMANDS: CommandRecord = {
     summary: 'Sends a message to the subscribers of a shard channel.',
     complexity: 'O(N) with N subscribers of the shard channel.',
     shardChannels: { first: 1, last: 1, step: 1 },
+    publishes: 'shard',
     handler: publish('shard'),
   },
   pubsub,

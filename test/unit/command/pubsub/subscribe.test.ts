@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { TestCore } from '../../../support/test-core.ts'
+import { coreWithUpstream } from '../../../support/fake-backplane.ts'
+import { command, TestCore } from '../../../support/test-core.ts'
 
 describe('The counts in confirmations', () => {
   test.each([2, 3] as const)(
@@ -75,5 +76,141 @@ describe('A transport with limits', () => {
     client.send('SUBSCRIBE', 'a', 'b', 'c')
     client.send('UNSUBSCRIBE', 'a')
     expect(client.send('SUBSCRIBE', 'd')).toMatch(/:3\r\n$/)
+  })
+})
+
+describe('SUBSCRIBE with an upstream', () => {
+  const confirmed = (word: string, name: string, count: number): string =>
+    `>3\r\n$${word.length}\r\n${word}\r\n$${name.length}\r\n${name}\r\n:${count}\r\n`
+  const message = '>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n'
+
+  test.each([
+    ['SUBSCRIBE', 'channel'],
+    ['PSUBSCRIBE', 'pattern'],
+    ['SSUBSCRIBE', 'shard'],
+  ] as const)('%s is confirmed once all names are in force', (word, space) => {
+    const { server, upstream } = coreWithUpstream()
+    const client = server.connect({ protocol: 3 })
+    expect(client.send(word, 'a', 'b')).toBe('')
+    expect(upstream.wants).toMatchObject([{ space, names: ['a', 'b'] }])
+    expect(client.client.subscriptions.any).toBe(false)
+    upstream.confirm()
+    const name = word.toLowerCase()
+    expect(client.read()).toBe(confirmed(name, 'a', 1) + confirmed(name, 'b', 2))
+  })
+
+  test('receives what comes right after the confirmation of the upstream, in the same read of its socket', () => {
+    const { server, upstream } = coreWithUpstream()
+    const client = server.connect({ protocol: 3 })
+    client.write(command('SUBSCRIBE', 'a'))
+    expect(upstream.deliver('a', 'early')).toBe(0)
+    upstream.confirm()
+    expect(upstream.deliver('a', 'x')).toBe(1)
+    expect(client.read()).toBe(confirmed('subscribe', 'a', 1) + message)
+  })
+
+  test('is confirmed at once where the names are in force already', () => {
+    const { server, upstream } = coreWithUpstream()
+    upstream.inForce.add('channel')
+    const client = server.connect({ protocol: 3 })
+    expect(client.send('SUBSCRIBE', 'a')).toBe(confirmed('subscribe', 'a', 1))
+  })
+
+  test('subscribes to nothing where the upstream does not confirm, and goes on', async () => {
+    const { server, upstream } = coreWithUpstream()
+    const client = server.connect({ protocol: 3 })
+    client.write(Buffer.concat([command('SUBSCRIBE', 'a', 'b'), command('PING')]))
+    upstream.confirm('TRYAGAIN the upstream does not confirm the subscription')
+    await client.settled()
+    expect(client.read()).toBe(
+      '-TRYAGAIN the upstream does not confirm the subscription\r\n+PONG\r\n',
+    )
+    expect(client.client.subscriptions.any).toBe(false)
+    expect(server.table.named('subscribe')).toMatchObject({ calls: 1, failedCalls: 1 })
+  })
+
+  test('receives messages of its other subscriptions while it waits', () => {
+    const { server, upstream } = coreWithUpstream()
+    const client = server.connect({ protocol: 3 })
+    server.registry.subscribe('channel', client.client, 'a', 'default')
+    client.write(command('SUBSCRIBE', 'b'))
+    upstream.deliver('a', 'x')
+    expect(client.read()).toBe(message)
+  })
+
+  test('is refused where permissions were lost meanwhile', () => {
+    const { server, upstream } = coreWithUpstream()
+    server.setUser('u', 'on nopass +@all resetchannels &a')
+    const client = server.connect({ protocol: 3 })
+    client.send('AUTH', 'u', 'x')
+    client.write(command('SUBSCRIBE', 'a'))
+    server.setUser('u', 'resetchannels')
+    upstream.confirm()
+    expect(client.read()).toBe('-NOPERM No permissions to access a channel\r\n')
+    expect(upstream.deliver('a', 'x')).toBe(0)
+  })
+
+  test('is refused where a deny overlay has taken the channel away meanwhile', () => {
+    const { server, upstream } = coreWithUpstream()
+    const client = server.connect({ protocol: 3 })
+    client.write(command('SUBSCRIBE', 'a'))
+    client.client.overlay = {
+      mayReceive: () => false,
+      mayPublish: () => true,
+      mayDeny: () => true,
+    }
+    upstream.confirm()
+    expect(client.read()).toBe('-NOPERM No permissions to access a channel\r\n')
+  })
+
+  test('keeps to limits that others have reached meanwhile', () => {
+    const { server, upstream } = coreWithUpstream({ 'ws-max-distinct-patterns': '1' })
+    const clients = [1, 2].map(() => server.connect({ transport: 'websocket' }))
+    for (const [i, client] of clients.entries()) {
+      client.becomeDefault()
+      client.write(command('PSUBSCRIBE', `p${i}*`))
+    }
+    for (const _client of clients) upstream.confirm()
+    expect(clients.map((client) => client.read()[0])).toEqual(['>', '-'])
+    expect(server.registry.patternCount).toBe(1)
+  })
+
+  test('asks for very many names in slices, each in a turn of its own', async () => {
+    const { server, upstream } = coreWithUpstream()
+    const client = server.connect({ protocol: 3 })
+    const names = Array.from({ length: 1_300 }, (_, i) => `c${i}`)
+    client.write(command('SUBSCRIBE', ...names))
+    const sizes: number[] = []
+    while (upstream.wants.length > 0) {
+      sizes.push(upstream.wants[0]?.names.length ?? 0)
+      upstream.confirm()
+      server.clock.advance(0)
+      await new Promise((resolve) => void setImmediate(resolve))
+    }
+    await client.settled()
+    expect(sizes).toEqual([512, 512, 276])
+    expect(client.read().endsWith(confirmed('subscribe', 'c1299', 1_300))).toBe(true)
+    expect(server.table.named('subscribe')?.calls).toBe(1)
+  })
+
+  test('gives its names up where the client goes', () => {
+    const { server, upstream } = coreWithUpstream()
+    const client = server.connect()
+    client.write(command('SUBSCRIBE', 'a', 'b'))
+    client.connection.peerClosed()
+    expect([upstream.cancelled, upstream.wants]).toEqual([[['a', 'b']], []])
+  })
+
+  test('does not take names that begin as those of gateways do, nor patterns of them alone', () => {
+    const { server, upstream } = coreWithUpstream()
+    const client = server.connect({ protocol: 3 })
+    const refused = "-ERR names that begin with '{respcast:' are reserved\r\n"
+    expect(client.send('SUBSCRIBE', 'a', '{respcast:x')).toBe(refused)
+    expect(client.send('SSUBSCRIBE', '{respcast:x')).toBe(refused)
+    expect(client.send('PSUBSCRIBE', '{respcast:*')).toBe(refused)
+    expect(client.send('PSUBSCRIBE', '\\{resp[c]ast:?')).toBe(refused)
+    expect(upstream.wants).toEqual([])
+    expect(client.send('PSUBSCRIBE', '*', '{resp*')).toBe('')
+    expect(upstream.wants).toHaveLength(1)
   })
 })

@@ -1,0 +1,135 @@
+import type { Client } from '../../client/client.ts'
+import { PublishesInFlight } from '../../client/in-flight.ts'
+import type { Gate } from '../../delivery/gates.ts'
+import type { Payload } from '../../delivery/segment.ts'
+import type { PublishSpace } from '../../pubsub/registry.ts'
+import type { ErrorLine, ReplyWriter } from '../../resp/reply-writer.ts'
+import type { Request } from '../../resp/request.ts'
+import type { PublishAnswer } from '../../upstream/backplane.ts'
+import type { CommandContext, Services } from '../context.ts'
+import { channelTooLong } from '../error-texts.ts'
+import type { Handler } from '../spec.ts'
+import type { Command } from '../table.ts'
+
+/** The message of PUBLISH. Its bytes lie in the request; a buffer is made only if one has to be kept. */
+export class RequestPayload implements Payload {
+  readonly length: number
+  readonly #request: Request
+  #kept: Buffer | undefined
+
+  constructor(request: Request) {
+    this.#request = request
+    this.length = request.length(2)
+  }
+
+  copy(target: Buffer, at: number): void {
+    this.#request.copy(2, target, at)
+  }
+
+  kept(): Buffer {
+    return (this.#kept ??= this.#request.kept(2))
+  }
+}
+
+/** Bytes of messages to subscribers that are as much work as a command is at least. Subscribers share most of it. */
+const DELIVERED_BYTES_PER_WORK = 65_536
+
+const NEVER_CALLED = (): void => {}
+
+/** The reply of a PUBLISH that the upstream answers later, while its client goes on to publish. */
+class LaterAnswer {
+  readonly #client: Client
+  readonly #server: Services
+  readonly #command: Command | undefined
+  readonly #reply: ReplyWriter
+  readonly #payloadBytes: number
+  /** Undefined where CLIENT REPLY drops the reply. */
+  #place: Gate | undefined
+
+  constructor(context: CommandContext, request: Request) {
+    const { client, server } = context
+    this.#client = client
+    this.#server = server
+    this.#command = server.table.find(request)
+    this.#reply = context.laterReply
+    this.#payloadBytes = request.length(2)
+  }
+
+  /** Keeps the place of the reply, and counts the message as under way. */
+  begin(): void {
+    const client = this.#client
+    if (!client.isSilent) this.#place = client.output.reserve()
+    client.inFlight ??= new PublishesInFlight()
+    client.inFlight.add(this.#payloadBytes)
+  }
+
+  readonly done = (answer: PublishAnswer): void => {
+    const reply = this.#reply
+    reply.begin(this.#client.protocol)
+    if (typeof answer === 'number') {
+      countPublished(this.#client, this.#server, answer, this.#payloadBytes)
+      reply.integer(answer)
+    } else {
+      if (this.#command) this.#command.failedCalls++
+      reply.error(answer)
+    }
+    if (this.#place) this.#client.output.fill(this.#place, reply)
+    this.#client.inFlight?.remove(this.#payloadBytes)
+  }
+}
+
+/** Counts a message that was published, and the work of giving it to its receivers. */
+export function countPublished(
+  client: Client,
+  { counters }: Pick<Services, 'counters'>,
+  receivers: number,
+  payloadBytes: number,
+): void {
+  if (receivers > 0) {
+    client.work += Math.floor((receivers * payloadBytes) / DELIVERED_BYTES_PER_WORK)
+  }
+  counters.messagesPublished++
+  counters.messagesDelivered += receivers
+}
+
+/** The error line of a message that cannot be published, whoever sends it. */
+export function publishError(
+  { client, server }: Pick<CommandContext, 'client' | 'server'>,
+  request: Request,
+): ErrorLine | undefined {
+  const { maxChannelBytes } = client.limits
+  if (request.length(1) > maxChannelBytes) return channelTooLong(maxChannelBytes)
+  const { backplane } = server
+  return backplane.isAlone ? undefined : backplane.refuses(request.name(1))
+}
+
+/** PUBLISH and SPUBLISH. */
+export function publish(space: PublishSpace): Handler {
+  return (context, request) => {
+    const { client, server, reply } = context
+    const error = publishError(context, request)
+    if (error !== undefined) {
+      reply.error(error)
+      return
+    }
+    const payload = new RequestPayload(request)
+    const { backplane } = server
+    let answer: PublishAnswer | undefined
+    if (backplane.isAlone) {
+      answer = backplane.publish(space, request.name(1), payload, NEVER_CALLED)
+    } else if (context.inTransaction) {
+      answer = context.prepared?.answers.get(request) ?? 'TRYAGAIN not published'
+    } else {
+      const later = new LaterAnswer(context, request)
+      answer = backplane.publish(space, request.name(1), payload, later.done)
+      if (answer === undefined) later.begin()
+    }
+    if (answer === undefined) return
+    if (typeof answer !== 'number') {
+      reply.error(answer)
+      return
+    }
+    countPublished(client, server, answer, payload.length)
+    reply.integer(answer)
+  }
+}
