@@ -184,7 +184,7 @@ export class Core implements Services {
     this.cluster = clusterView(config)
     this.dispatcher = new Dispatcher(this)
 
-    this.admission = new Admission(this)
+    this.admission = new Admission(this, atEndOfTurn)
 
     config.onChange(['requirepass'], (settings) => {
       this.users.requirePassword(settings.text('requirepass'))

@@ -17,7 +17,7 @@ export async function createAdminApp(
   tls: ServerTls | undefined,
   metricsToken: () => string | undefined,
 ): Promise<FastifyInstance> {
-  const app = createHttpServer(core, waiting, tls)
+  const app = createHttpServer(core, 'admin', waiting, tls)
   app.addHook('onRequest', (request, reply, done) => {
     const { config } = core
     const place = {

@@ -43,7 +43,7 @@ export async function createPublicApp(
   waiting: WaitingSockets,
   tls: ServerTls | undefined,
 ): Promise<FastifyInstance> {
-  const app = createHttpServer(core, waiting, tls)
+  const app = createHttpServer(core, 'public', waiting, tls)
   await app.register(respcastPlugin, { core, keepAlive, waiting })
   await serveFolder(app, 'page', '/')
   await serveFolder(app, 'client', '/client/', OPEN_TO_ALL)

@@ -37,6 +37,7 @@ const CONTENT_SECURITY_POLICY = "default-src 'self'; frame-ancestors 'none'; bas
  */
 export function createHttpServer(
   core: Core,
+  listener: 'public' | 'admin',
   waiting: WaitingSockets,
   tls: ServerTls | undefined,
 ): FastifyInstance {
@@ -65,7 +66,15 @@ export function createHttpServer(
   if (tls) guardPeers(app.server, core.config, tls.auth)
   watchConnections(app, waiting)
   app.addHook('onRequest', (request, _reply, done) => {
-    core.admission.whenOpen(done, () => request.raw.socket.destroy())
+    const { socket } = request.raw
+    core.admission.whenDue(
+      listener,
+      () => {
+        // Nobody is left to be answered.
+        if (!socket.destroyed) done()
+      },
+      () => socket.destroy(),
+    )
   })
   // The runtime drops what goes beyond, an Origin too, so one more has to be seen.
   app.server.maxHeadersCount = MAX_HEADERS + 1

@@ -94,9 +94,13 @@ export async function openWebSocketRoute(
   app.addHook('onRequest', (request, reply, done) => {
     if (isUpgrade(request) && request.routeOptions.url !== path) {
       void reply.code(404).send({ error: `WebSockets are served at ${path} only` })
-      return
+    } else if (isUpgrade(request) && route.waiting === undefined) {
+      // The listeners of the server itself let in every request so.
+      const { socket } = request.raw
+      core.admission.whenDue(route.listener, done, () => socket.destroy())
+    } else {
+      done()
     }
-    done()
   })
   const host = { keepAlive: route.keepAlive, nowMs: () => core.clock.monotonicMs() }
   app.decorateRequest('unusedResponse', undefined)

@@ -4,6 +4,7 @@ import { CLOSES } from '../client/close.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Services } from '../command/context.ts'
 import { ADMIN_PLACES } from '../config/open-files.ts'
+import { Arrivals } from './arrivals.ts'
 
 /** A connection before it is admitted. */
 interface Arrival {
@@ -14,8 +15,14 @@ interface Arrival {
   readonly listener?: 'public' | 'admin'
 }
 
+type AdmissionServer = Pick<
+  Services,
+  'clients' | 'clock' | 'config' | 'counters' | 'peerLog' | 'users'
+>
+
 /** Something that waits until the server has opened all of its listeners. */
 interface EarlyArrival {
+  readonly listener: ClientOrigin['listener']
   readonly go: () => void
   readonly drop: () => void
 }
@@ -38,15 +45,23 @@ const ADMIN_UNAUTHENTICATED = ADMIN_PLACES / 2
  * as long as it lasts; an honest browser logs in within a round trip, long before it is the oldest.
  */
 export class Admission {
-  readonly #server: Pick<Services, 'clients' | 'config' | 'counters' | 'peerLog' | 'users'>
+  readonly #server: AdmissionServer
   readonly #byPlace = new Map<string, number>()
   readonly #places = new WeakMap<Client, string>()
+  readonly #arrivals: Readonly<Record<ClientOrigin['listener'], Arrivals>>
   /** Undefined once all listeners are open. */
   #early: EarlyArrival[] | undefined = []
   #closing = false
 
-  constructor(server: Pick<Services, 'clients' | 'config' | 'counters' | 'peerLog' | 'users'>) {
+  /** @param atEndOfTurn Calls back once everything readable in this turn of the event loop has been handled. */
+  constructor(server: AdmissionServer, atEndOfTurn: (callback: () => void) => void) {
     this.#server = server
+    const options = { atEndOfTurn, nowMs: () => server.clock.monotonicMs() }
+    this.#arrivals = {
+      resp: new Arrivals(options),
+      public: new Arrivals(options),
+      admin: new Arrivals(options),
+    }
     server.clients.onClosed((client) => this.#left(client))
   }
 
@@ -57,7 +72,7 @@ export class Admission {
 
   /** All listeners are open: lets in who has waited for it. */
   open(): void {
-    for (const { go } of this.#takeEarly()) go()
+    for (const { listener, go } of this.#takeEarly()) this.#arrivals[listener].enter(go)
   }
 
   /** Rejects all connections from now on. If the server was never open, nobody has been answered. */
@@ -68,11 +83,11 @@ export class Admission {
 
   /**
    * Calls `go` once all listeners are open, so that no peer is answered by a server that then fails to start; or `drop` if it
-   * does.
+   * does. Where very many come at once, each has its turn: see {@link Arrivals}.
    */
-  whenOpen(go: () => void, drop: () => void): void {
-    if (this.#early) this.#early.push({ go, drop })
-    else go()
+  whenDue(listener: ClientOrigin['listener'], go: () => void, drop: () => void): void {
+    if (this.#early) this.#early.push({ listener, go, drop })
+    else this.#arrivals[listener].enter(go)
   }
 
   #takeEarly(): readonly EarlyArrival[] {

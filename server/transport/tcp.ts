@@ -84,8 +84,11 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
   const handshakes = new WaitingSockets(() => mostHandshakes(host.config.integer('maxclients')))
   const accept = (socket: Socket): void => {
     socket.on('error', destroyOnError)
-    host.admission.whenOpen(
-      () => acceptSocket(socket, endpoint, host, reads, local, refusals),
+    host.admission.whenDue(
+      'resp',
+      () => {
+        if (!socket.destroyed) acceptSocket(socket, endpoint, host, reads, local, refusals)
+      },
       () => socket.destroy(),
     )
   }

@@ -228,7 +228,8 @@ describe('Before all listeners are open', () => {
     const { admission } = new TestCore()
     const told: string[] = []
     const wait = (name: string) =>
-      admission.whenOpen(
+      admission.whenDue(
+        'resp',
         () => told.push(`${name} goes`),
         () => told.push(`${name} is dropped`),
       )
@@ -243,7 +244,8 @@ describe('Before all listeners are open', () => {
   test('a server that fails drops those that wait', () => {
     const { admission } = new TestCore()
     const told: string[] = []
-    admission.whenOpen(
+    admission.whenDue(
+      'resp',
       () => told.push('goes'),
       () => told.push('is dropped'),
     )
