@@ -222,8 +222,8 @@ function lineOf(name: string, { directive, text, value }: Setting): string {
 }
 
 function bufferLine(name: BufferClass, limits: BufferLimits): string {
-  const { hardBytes, softBytes, softSeconds } = limits[name]
-  return `client-output-buffer-limit ${name} ${shortMemory(String(hardBytes))} ${shortMemory(String(softBytes))} ${softSeconds}`
+  const [hard = '', soft = '', seconds = ''] = limits[name].text.split(' ')
+  return `client-output-buffer-limit ${name} ${shortMemory(hard)} ${shortMemory(soft)} ${seconds}`
 }
 
 function bufferKey(name: BufferClass): string {

@@ -1,5 +1,5 @@
 import { isCount } from './checks.ts'
-import type { Bound, DirectiveType, Spec } from './spec.ts'
+import { ULONG_MAX, type Bound, type DirectiveType, type Spec } from './spec.ts'
 import { quoteWord } from '../../shared/words.ts'
 
 /** Classes of clients whose output has limits of their own, in the order of CONFIG GET. */
@@ -17,8 +17,13 @@ export interface BufferLimit {
   readonly softSeconds: number
 }
 
+/** A limit with its exact bytes, which numbers beyond 2^53 round: `hard soft seconds`, as CONFIG GET writes it. */
+export interface StatedLimit extends BufferLimit {
+  readonly text: string
+}
+
 /** The limits of all classes. */
-export type BufferLimits = Readonly<Record<BufferClass, BufferLimit>>
+export type BufferLimits = Readonly<Record<BufferClass, StatedLimit>>
 
 /** Bytes, or a share of `maxmemory`. */
 type MemoryOrPercent = { readonly bytes: number } | { readonly percent: number }
@@ -187,7 +192,7 @@ function parseBufferLimits(words: readonly string[], previous: BufferLimits): Pa
   const given = isEmpty(words) ? [] : words
   if (given.length % 4 !== 0)
     return { reason: 'Wrong number of arguments in buffer limit configuration.' }
-  const limits: Record<BufferClass, BufferLimit> = { ...previous }
+  const limits: Record<BufferClass, StatedLimit> = { ...previous }
   for (let at = 0; at < given.length; at += 4) {
     const [name, hard, soft, softSeconds] = given.slice(at, at + 4) as [
       string,
@@ -205,11 +210,7 @@ function parseBufferLimits(words: readonly string[], previous: BufferLimits): Pa
         reason: 'Error in hard, soft or soft_seconds setting in buffer limit configuration.',
       }
     }
-    limits[bufferClass] = {
-      hardBytes: Number(hardBytes),
-      softBytes: Number(softBytes),
-      softSeconds: Number(softSeconds),
-    }
+    limits[bufferClass] = statedLimit(hardBytes, softBytes, Number(softSeconds))
   }
   return {
     value: limits,
@@ -218,8 +219,8 @@ function parseBufferLimits(words: readonly string[], previous: BufferLimits): Pa
 }
 
 /** One class as CONFIG GET writes it: `slave 268435456 67108864 60`. Redis says `slave` for replicas to this day. */
-function bufferLimitText(name: BufferClass, limit: BufferLimit): string {
-  return `${name === 'replica' ? 'slave' : name} ${limit.hardBytes} ${limit.softBytes} ${limit.softSeconds}`
+function bufferLimitText(name: BufferClass, limit: StatedLimit): string {
+  return `${name === 'replica' ? 'slave' : name} ${limit.text}`
 }
 
 /** The class a word of the configuration names; `slave` is the old name of `replica`. */
@@ -230,13 +231,14 @@ function bufferClassOf(word: string): BufferClass | undefined {
 
 /**
  * Reads a memory value: digits with an optional unit, `kb mb gb` in powers of 1024, `k m g` in powers of 1000.
- * The empty string is 0, as in Redis.
+ * The empty string is 0, and whatever does not fit into 64 bits is 2^64 - 1, as in Redis.
  */
 export function parseMemory(word: string): bigint | undefined {
   const match = /^(\d*)(|b|k|kb|m|mb|g|gb)$/i.exec(word)
   if (!match) return undefined
   const [, digits = '', unit = ''] = match
-  return BigInt(digits === '' ? 0 : digits) * (UNITS.get(unit.toLowerCase()) ?? 1n)
+  const bytes = BigInt(digits === '' ? 0 : digits) * (UNITS.get(unit.toLowerCase()) ?? 1n)
+  return bytes > ULONG_MAX ? ULONG_MAX : bytes
 }
 
 const UNITS: ReadonlyMap<string, bigint> = new Map([
@@ -287,6 +289,15 @@ function fitsLongLong(number: bigint): boolean {
   return BigInt.asIntN(64, number) === number
 }
 
-function noLimit(): BufferLimit {
-  return { hardBytes: 0, softBytes: 0, softSeconds: 0 }
+function noLimit(): StatedLimit {
+  return statedLimit(0n, 0n, 0)
+}
+
+function statedLimit(hardBytes: bigint, softBytes: bigint, softSeconds: number): StatedLimit {
+  return {
+    hardBytes: Number(hardBytes),
+    softBytes: Number(softBytes),
+    softSeconds,
+    text: `${hardBytes} ${softBytes} ${softSeconds}`,
+  }
 }

@@ -4,6 +4,7 @@ import {
   INT_MAX,
   LONG_MAX,
   UINT_MAX,
+  ULONG_MAX,
   boolean,
   bufferLimits,
   choice,
@@ -124,7 +125,9 @@ export const LIMITS = {
     '0',
     'Memory of all clients, above which the largest are closed; 0 is none.',
   ),
-  maxmemory: memory('0', 'Base of percentages in `maxmemory-clients`; limits nothing else.'),
+  maxmemory: memory('0', 'Base of percentages in `maxmemory-clients`; limits nothing else.', {
+    range: [0, ULONG_MAX],
+  }),
   'min-string-size-avoid-copy-reply': memory(
     '16kb',
     'Payloads from this size on are shared among subscribers, smaller ones are copied together.',

@@ -114,8 +114,12 @@ describe('the command line', () => {
     const config = configOf({ argv })
     expect(config.list('bind')).toEqual(['127.0.0.1', '-::1'])
     expect(config.list('save')).toEqual([])
-    expect(config.bufferLimits().normal).toEqual({ hardBytes: 1, softBytes: 2, softSeconds: 3 })
-    expect(config.bufferLimits().websocket).toEqual({
+    expect(config.bufferLimits().normal).toMatchObject({
+      hardBytes: 1,
+      softBytes: 2,
+      softSeconds: 3,
+    })
+    expect(config.bufferLimits().websocket).toMatchObject({
       hardBytes: 1_048_576,
       softBytes: 262_144,
       softSeconds: 10,

@@ -242,6 +242,11 @@ describe('output buffer limits', () => {
 
   test.each([
     [['normal', '1k', '2kb', '3'], `normal 1000 2048 3 ${SLOW}`],
+    [
+      ['normal', '9007199254740993', '9223372036854775807', '3'],
+      `normal 9007199254740993 9223372036854775807 3 ${SLOW}`,
+    ],
+    [['normal', '18446744073709551616', '0', '3'], `normal 18446744073709551615 0 3 ${SLOW}`],
     [['NORMAL 1 2 3'], `normal 1 2 3 ${SLOW}`],
     [['normal', '1', '2', '3', 'normal', '4', '5', '6'], `normal 4 5 6 ${SLOW}`],
     [['replica', '1', '2', '3'], 'normal 0 0 0 slave 1 2 3 pubsub 0 0 0 websocket 0 0 0'],
