@@ -4,6 +4,7 @@ import { AclLog } from './acl/log.ts'
 import { UserTable } from './acl/users.ts'
 import { ClientTable } from './client/clients.ts'
 import { ClientEviction } from './client/eviction.ts'
+import { GapNotices } from './client/gap-notice.ts'
 import { transportLimits, type TransportLimits } from './client/limits.ts'
 import { Login } from './client/login.ts'
 import { applyUserChanges } from './client/lost-subscriptions.ts'
@@ -95,6 +96,7 @@ export class Core implements Services {
   readonly clients: ClientTable
   readonly limits: TransportLimits
   readonly guard: OutputGuard
+  readonly gapNotices: GapNotices
   readonly eviction: ClientEviction
   readonly flusher: Flusher
   readonly turns: RoundRobin
@@ -145,6 +147,7 @@ export class Core implements Services {
     this.limits = transportLimits(config)
     this.guard = new OutputGuard(this)
     this.eviction = new ClientEviction(this)
+    this.gapNotices = new GapNotices(clock, config, this.backplane)
     this.flusher = new Flusher({
       atEndOfTurn,
       nowMs: () => clock.monotonicMs(),
@@ -211,6 +214,7 @@ export class Core implements Services {
   async stop(): Promise<void> {
     this.guard.stop()
     this.eviction.stop()
+    this.gapNotices.stop()
     this.load.stop()
     this.peerLog.flush()
     await Promise.all([this.tokens.stop(), this.aclFile.close()])

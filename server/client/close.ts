@@ -41,6 +41,11 @@ export const CLOSES = {
   pingFlood: plain('ping-flood', 'drop', { code: 1008, reason: 'too many pings or pongs' }),
   /** A frame that breaks RFC 6455: ws has sent the code by then. */
   badFrame: plain('bad-frame', 'drop'),
+  /** `upstream-gap-tcp`, `upstream-gap-ws`: it may have missed messages. Code 1013 (registered with IANA) is "try again later". */
+  upstreamGap: plain('upstream-gap', 'flush', {
+    code: 1013,
+    reason: 'messages from the upstream may be missing',
+  }),
 
   protocolError: coded('protocol-error', 'flush', ''),
 

@@ -20,6 +20,7 @@ describe('The table of closes', () => {
     ['crossProtocol', 'cross-protocol', 'drop', undefined],
     ['pingFlood', 'ping-flood', 'drop', '1008 too many pings or pongs'],
     ['badFrame', 'bad-frame', 'drop', undefined],
+    ['upstreamGap', 'upstream-gap', 'flush', '1013 messages from the upstream may be missing'],
     ['protocolError', 'protocol-error', 'flush', '4400 protocol-error||'],
     ['notLoggedIn', 'unauthorized', 'flush', '4401 unauthorized||log in first'],
     ['invalidToken', 'unauthorized', 'flush', '4401 unauthorized||invalid token'],
@@ -104,6 +105,7 @@ test('The labels of the metric are the names of the table, those with a code fir
     'cross-protocol',
     'ping-flood',
     'bad-frame',
+    'upstream-gap',
   ])
 })
 
