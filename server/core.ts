@@ -48,7 +48,8 @@ import { createTokens } from './token/tokens.ts'
 import type { Fetch } from './token/verify/key-fetch.ts'
 import { Admission } from './transport/admission.ts'
 import { RoundRobin } from './transport/round-robin.ts'
-import { alone, type Backplane, type PublishAnswer } from './upstream/backplane.ts'
+import type { Backplane, PublishAnswer } from './upstream/backplane.ts'
+import { createBackplane } from './upstream/upstream.ts'
 import { addUpstreamValidators, checkUpstreamFiles } from './upstream/settings.ts'
 
 /** The environment of a core, which tests replace. */
@@ -64,7 +65,7 @@ interface CoreParts {
   readonly shutdown: () => void
   /** Memory of messages that are under way. */
   readonly arenas?: Arenas
-  /** The way to other gateways; alone by default. */
+  /** The way to other gateways; by default that of the directive `upstream`. */
   readonly backplane?: (registry: Registry) => Backplane
   /** Memory of the process. */
   readonly memory?: () => MemoryFacts
@@ -141,9 +142,19 @@ export class Core implements Services {
       deliveryOptions(this, (pattern) => drops.add(pattern)),
       turn,
     )
-    this.backplane = (parts.backplane ?? alone)(this.registry)
 
     this.clients = new ClientTable(clock)
+    this.backplane =
+      parts.backplane?.(this.registry) ??
+      createBackplane({
+        settings: config,
+        clock,
+        log,
+        registry: this.registry,
+        random: parts.random,
+        atEndOfTurn,
+        subscribers: () => this.clients.all(),
+      })
     this.limits = transportLimits(config)
     this.guard = new OutputGuard(this)
     this.eviction = new ClientEviction(this)
@@ -208,6 +219,7 @@ export class Core implements Services {
     this.guard.start()
     this.eviction.start()
     this.load.start()
+    this.backplane.start()
   }
 
   /** Ends all background work, after the writes that are under way. Clients are the caller's. */
@@ -217,7 +229,7 @@ export class Core implements Services {
     this.gapNotices.stop()
     this.load.stop()
     this.peerLog.flush()
-    await Promise.all([this.tokens.stop(), this.aclFile.close()])
+    await Promise.all([this.tokens.stop(), this.aclFile.close(), this.backplane.stop()])
   }
 
   /**

@@ -10,6 +10,14 @@ export type PublishSpace = 'channel' | 'shard'
 /** Subscriptions of one subscriber that are ended in one go: a few milliseconds' work. */
 const FORGOTTEN_AT_ONCE = 10_000
 
+/** Is told which names have local subscribers. */
+export interface RegistryObserver {
+  /** A name (byte string) has got its first subscriber. */
+  occupied(space: Space, name: string): void
+  /** A name has lost its last one. */
+  vacated(space: Space, name: string): void
+}
+
 const SPACES: readonly Space[] = ['channel', 'pattern', 'shard']
 
 /**
@@ -21,6 +29,8 @@ const SPACES: readonly Space[] = ['channel', 'pattern', 'shard']
  */
 export class Registry {
   readonly options: DeliveryOptions
+  /** Set once, by an upstream. */
+  observer: RegistryObserver | undefined
   readonly #channels = new Map<string, Entry>()
   readonly #shards = new Map<string, Entry>()
   readonly #patterns: PatternIndex
@@ -198,6 +208,20 @@ export class Registry {
     return receivers
   }
 
+  /** Delivers a message to the subscribers of that very channel, and to no pattern. See {@link publish}. */
+  publishToChannel(space: PublishSpace, key: string, payload: Payload): number {
+    return this.#table(space).get(key)?.deliver(key, payload, this.options, this.#turn) ?? 0
+  }
+
+  /** Delivers a message to those patterns that match and that are `chosen` by name. See {@link publish}. */
+  publishToPatterns(key: string, payload: Payload, chosen: (pattern: string) => boolean): number {
+    let receivers = 0
+    for (const entry of this.#patterns.matching(key)) {
+      if (chosen(entry.name)) receivers += entry.deliver(key, payload, this.options, this.#turn)
+    }
+    return receivers
+  }
+
   #table(space: PublishSpace): Map<string, Entry> {
     return space === 'channel' ? this.#channels : this.#shards
   }
@@ -207,6 +231,7 @@ export class Registry {
   }
 
   #create(space: Space, name: string): Entry {
+    this.observer?.occupied(space, name)
     if (space === 'pattern') return this.#patterns.add(name)
     const entry = space === 'shard' ? new ShardEntry(name) : new ChannelEntry(name)
     this.#table(space).set(name, entry)
@@ -218,13 +243,17 @@ export class Registry {
       const entry = this.#patterns.get(name) as PatternEntry
       if (entry.isMetered) this.#meteredPatterns--
       entry.delete(subscriber)
-      if (entry.size === 0) this.#patterns.delete(entry)
-      else if (entry.isMetered) this.#meteredPatterns++
+      if (entry.size === 0) {
+        this.#patterns.delete(entry)
+        this.observer?.vacated(space, name)
+      } else if (entry.isMetered) this.#meteredPatterns++
       return
     }
     const table = this.#table(space)
     const entry = table.get(name) as Entry
     entry.delete(subscriber)
-    if (entry.size === 0) table.delete(name)
+    if (entry.size > 0) return
+    table.delete(name)
+    this.observer?.vacated(space, name)
   }
 }

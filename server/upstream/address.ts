@@ -1,11 +1,5 @@
 import { isIP, isIPv6 } from 'node:net'
-
-/** A host and a port. */
-export interface Node {
-  /** A name in lower case, or an IP address without brackets. */
-  readonly host: string
-  readonly port: number
-}
+import type { Node } from './node.ts'
 
 /** The Redis or Valkey that gateways share, as the directive `upstream` names it. */
 export interface UpstreamAddress {

@@ -37,7 +37,7 @@ export async function connectionsOfTwoTabs(browser: Browser, folder: string): Pr
     const pages = [await context.newPage(), await context.newPage()]
     for (const page of pages) await page.goto(`${origin}/?server=${server.wsUrl}`)
     const titles = async (): Promise<string[]> => {
-      server.core.publish('channel', Buffer.from('news'), Buffer.from('heard'))
+      void server.core.publish('channel', Buffer.from('news'), Buffer.from('heard'))
       return Promise.all(pages.map((page) => page.title()))
     }
     await expect.poll(titles, { timeout: 30_000, interval: 100 }).toEqual(['heard', 'heard'])

@@ -1,0 +1,136 @@
+import type { RespValue } from '../../shared/resp/types.ts'
+import type { Payload } from '../delivery/segment.ts'
+import type { PublishSpace } from '../pubsub/registry.ts'
+import type { PublishAnswer } from './backplane.ts'
+import type { Reply } from './command-link.ts'
+import type { Source } from './source.ts'
+
+/** The bytes of a payload, within memory that is not changed any more. */
+export interface SentPayload {
+  readonly memory: Buffer
+  readonly start: number
+  readonly end: number
+}
+
+/** Takes the replies to publishes, and their ends. */
+export interface FlightOwner {
+  answered(flight: Flight, value: RespValue): void
+  lost(flight: Flight, wasSent: boolean): void
+  /** Its answer is about to be told. */
+  ended(flight: Flight, answer: PublishAnswer): void
+}
+
+/**
+ * A publish on its way: the upstream has been sent it, and its answer is composed.
+ *
+ * The answer is the number of deliveries here, which is known once the message has come back from each of this gateway's sources that
+ * match, and of the other subscriptions upstream: what the upstream answers less those sources.
+ */
+export class Flight implements Reply {
+  readonly space: PublishSpace
+  /** The channel as a byte string. */
+  readonly key: string
+  /** Bytes of the command. */
+  readonly bytes: number
+  /** Monotonic milliseconds. */
+  readonly sentMs: number
+  /** Sources that were in force, for certain, when it was sent, and stay so. */
+  expected: number
+  /** It is unknown which sources it meets: only a later beacon tells that all have come. */
+  isUncertain: boolean
+  /** The first beacon that was sent after it. */
+  readonly beacon: number
+  readonly #owner: FlightOwner
+  readonly #payload: SentPayload
+  readonly #done: (answer: PublishAnswer) => void
+  #answer: number | undefined
+  #met: Source[] | Source | undefined
+  #metCount = 0
+  #deliveries = 0
+  #isOver = false
+
+  constructor(
+    owner: FlightOwner,
+    message: { readonly space: PublishSpace; readonly key: string; readonly payload: SentPayload },
+    facts: Pick<Flight, 'bytes' | 'sentMs' | 'expected' | 'isUncertain' | 'beacon'>,
+    done: (answer: PublishAnswer) => void,
+  ) {
+    this.#owner = owner
+    this.space = message.space
+    this.key = message.key
+    this.#payload = message.payload
+    this.bytes = facts.bytes
+    this.sentMs = facts.sentMs
+    this.expected = facts.expected
+    this.isUncertain = facts.isUncertain
+    this.beacon = facts.beacon
+    this.#done = done
+  }
+
+  answered(value: RespValue): void {
+    this.#owner.answered(this, value)
+  }
+
+  lost(wasSent: boolean): void {
+    this.#owner.lost(this, wasSent)
+  }
+
+  /** It has been answered, for good. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Some source of this gateway may bring it. */
+  get mayReturn(): boolean {
+    return this.expected > 0 || this.isUncertain
+  }
+
+  /** A message has come from a source: it may be this one. @returns False if it is another. */
+  meet(source: Source, payload: Payload, deliveries: number): boolean {
+    const { memory, start, end } = this.#payload
+    if (payload.length !== end - start || this.#hasMet(source)) return false
+    if (memory.compare(payload.kept(), 0, payload.length, start, end) !== 0) return false
+    this.#metCount++
+    this.#deliveries += deliveries
+    if (this.#met === undefined) this.#met = source
+    else if (Array.isArray(this.#met)) this.#met.push(source)
+    else this.#met = [this.#met, source]
+    this.#settle()
+    return true
+  }
+
+  /** The upstream has answered a number. */
+  counted(receivers: number): void {
+    this.#answer = receivers
+    if (receivers === 0) this.#end(0)
+    else this.#settle()
+  }
+
+  /** It is certain by now what has come and what will not: a later beacon is there, or the link that it would have come on is gone. */
+  allHaveCome(): void {
+    this.expected = this.#metCount
+    this.isUncertain = false
+    this.#settle()
+  }
+
+  /** It ends with an error. */
+  fail(line: PublishAnswer): void {
+    this.#end(line)
+  }
+
+  #hasMet(source: Source): boolean {
+    return this.#met === source || (Array.isArray(this.#met) && this.#met.includes(source))
+  }
+
+  #settle(): void {
+    if (this.#answer === undefined || this.isUncertain || this.#metCount < this.expected) return
+    this.#end(this.#deliveries + Math.max(this.#answer - this.#metCount, 0))
+  }
+
+  #end(answer: PublishAnswer): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#owner.ended(this, answer)
+    this.#done(answer)
+  }
+}

@@ -1,0 +1,462 @@
+import { isError, isTagged, type RespValue } from '../../shared/resp/types.ts'
+import type { Clock, Timer } from '../clock.ts'
+import { shown } from '../log.ts'
+import type { Payload } from '../delivery/segment.ts'
+import type { PublishSpace, Registry } from '../pubsub/registry.ts'
+import type { Space } from '../pubsub/subscriber.ts'
+import type { LinkState, OutgoingMessage, PublishAnswer } from './backplane.ts'
+import { CommandLink, ignored, type Reply } from './command-link.ts'
+import { Flight, type FlightOwner } from './flight.ts'
+import { brings, Flights } from './flights.ts'
+import type { Interest } from './interest.ts'
+import { textOf, type DownCause, type LinkHost, type NodeFacts } from './link.ts'
+import { nodeText, type Node } from './node.ts'
+import { Source } from './source.ts'
+import { SubscriberLink } from './subscriber-link.ts'
+
+/** Names that only gateways use begin so. */
+export const RESERVED_PREFIX = '{respcast:'
+
+/** The answers where no number can be given. */
+export const NOT_PUBLISHED = 'TRYAGAIN not published'
+export const UNKNOWN = 'TRYAGAIN unknown whether published'
+const REFUSED = 'ERR the upstream does not allow this gateway to publish there'
+
+/** A beacon is sent so often, in ms; without one for {@link SILENT_MS} a link is cut. */
+const BEACON_MS = 1_000
+const SILENT_MS = 3_000
+/** Longest time that a command link may owe a reply, in ms. */
+const REPLY_MS = 5_000
+
+/** What all nodes of an upstream count together. */
+export interface Traffic {
+  inFlightBytes: number
+  publishes: number
+  publishSeconds: number
+  beaconSeconds: number
+  unwantedBytes: number
+}
+
+/** Everything that the links to one node depend on. */
+export interface NodeHost {
+  readonly clock: Clock
+  readonly links: LinkHost
+  readonly registry: Registry
+  readonly interest: Interest
+  readonly traffic: Traffic
+  /** Names the beacons of this gateway: unique among all gateways. */
+  readonly gatewayId: string
+  /** Called when bytes have left {@link Traffic.inFlightBytes}. */
+  readonly landed: () => void
+  /** The subscriber link is up, and its sources are out. */
+  readonly subscriberUp: (links: NodeLinks) => void
+  /** The subscriber link has ended. @param lost Its sources that were in force. */
+  readonly subscriberDown: (
+    links: NodeLinks,
+    cause: DownCause,
+    lastHeardMs: number,
+    lost: readonly Source[],
+  ) => void
+  /** A source is in force again, or will not be. */
+  readonly settled: (source: Source) => void
+  /** A source has gone out by itself. */
+  readonly lost: (source: Source, links: NodeLinks) => void
+  /** The node answers a publish or a subscription with MOVED or ASK: it goes elsewhere. @returns False if nobody takes it. */
+  readonly redirected: (line: string) => void
+  /** The command link is up. */
+  readonly commandUp: (links: NodeLinks, facts: NodeFacts) => void
+}
+
+/**
+ * The two connections to one node of the upstream: messages come on one, and publishes leave on the other. A subscriber that the
+ * upstream ends for its output limit must not take publishes along.
+ *
+ * A numbered beacon goes out on the command link each second, and comes back on the subscriber link. It proves that both end at
+ * one node, that nothing was left out, and that everything published before it has come.
+ */
+export class NodeLinks {
+  readonly subscriber: SubscriberLink
+  readonly command: CommandLink
+  readonly #host: NodeHost
+  readonly #flights = new Flights()
+  readonly #beaconName: string
+  readonly #timer: Timer
+  /** The channel of the beacons, as a source: nothing else is known by its name. */
+  readonly #beaconSource: Source
+  #beacon = 0
+  /** The last beacon that came on this subscriber link; undefined before the first. */
+  #lastBeacon: number | undefined
+  #beaconMs = 0
+  #beaconSentMs = 0
+  #upMs = 0
+  #askedMs: number | undefined
+  #isBeaconDue = false
+  /** A refusal that keeps this from working, a sentence. */
+  #refusal: string | undefined
+  readonly #isTracked: boolean
+  /** Takes the replies to publishes outside of transactions. */
+  readonly #single: FlightOwner = {
+    answered: (flight, value) => this.#count(flight, value),
+    lost: (flight, wasSent) => flight.fail(wasSent ? UNKNOWN : NOT_PUBLISHED),
+    ended: (flight, answer) => this.#ended(flight, answer),
+  }
+
+  /** @param isTracked Publishes to this node are told apart when they come back, so that PUBLISH counts exactly. */
+  constructor(host: NodeHost, isTracked = true) {
+    this.#host = host
+    this.#isTracked = isTracked
+    this.#beaconName = `${RESERVED_PREFIX}${host.gatewayId}}:beacon`
+    this.#beaconSource = new Source('channel', this.#beaconName)
+    this.#beaconSource.isOccupied = true
+    this.subscriber = new SubscriberLink(host.links, {
+      up: () => this.#subscriberUp(),
+      down: (cause, lastHeardMs) => this.#subscriberDown(cause, lastHeardMs),
+      message: (space, source, channel, payload) => this.#message(space, source, channel, payload),
+      find: (space, name) =>
+        name === this.#beaconName ? this.#beaconSource : host.interest.find(space, name),
+      confirmed: (source) => {
+        if (source === this.#beaconSource) {
+          this.#beaconSoon()
+          return
+        }
+        host.interest.confirmed(source)
+        host.settled(source)
+      },
+      left: (source) => host.interest.dropped(source),
+      lost: (source) => {
+        if (source === this.#beaconSource) this.subscriber.update(source)
+        else host.lost(source, this)
+      },
+      refused: (source, line) => this.#refused(source, line),
+      dropped: (source) => host.interest.dropped(source),
+      changing: (sources) => this.#changing(sources),
+      reply: (value) => {
+        if (isError(value)) this.#refusal = this.#explain(value.message)
+      },
+    })
+    this.command = new CommandLink(host.links, {
+      up: (facts) => this.#commandUp(facts),
+      down: () => this.#commandDown(),
+    })
+    this.#timer = host.clock.every(BEACON_MS, () => this.#tick())
+  }
+
+  get node(): Node | undefined {
+    return this.command.link.node
+  }
+
+  /** One sentence for each reason why messages do not come and go. */
+  get problems(): string[] {
+    const problems = [this.command.link.problem, this.subscriber.link.problem]
+    if (this.#refusal !== undefined) problems.push(this.#refusal)
+    const { link } = this.subscriber
+    if (link.isUp && this.command.link.isUp) {
+      if (this.#lastBeacon === undefined) problems.push('upstream: no beacon has come back yet')
+      else if (this.#host.clock.monotonicMs() - this.#beaconMs > SILENT_MS - BEACON_MS) {
+        problems.push(`upstream: ${this.#text()} is silent`)
+      }
+    }
+    return [...new Set(problems.filter((problem) => problem !== undefined))]
+  }
+
+  get states(): LinkState[] {
+    return [this.subscriber.link.state, this.command.link.state]
+  }
+
+  /** Connects to a node, or to none. */
+  connectTo(node: Node | undefined): void {
+    this.command.link.connectTo(node)
+    this.subscriber.link.connectTo(node)
+  }
+
+  /** Cuts both links, which are made again. */
+  cut(cause: DownCause, problem: string): void {
+    this.command.link.cut(cause, problem)
+    this.subscriber.link.cut(cause, problem)
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+    this.command.link.stop()
+    this.subscriber.link.stop()
+  }
+
+  /** See `Backplane.publish`. */
+  publish(
+    space: PublishSpace,
+    key: string,
+    payload: Payload,
+    done: (answer: PublishAnswer) => void,
+  ): PublishAnswer | undefined {
+    if (!this.command.link.isUp) return NOT_PUBLISHED
+    this.#send(space, key, payload, this.#single, done)
+    return undefined
+  }
+
+  /** See `Backplane.publishAll`: MULTI and EXEC. */
+  publishAll(
+    messages: readonly OutgoingMessage[],
+    done: (answers: readonly PublishAnswer[]) => void,
+  ): readonly PublishAnswer[] | undefined {
+    if (!this.command.link.isUp) return messages.map(() => NOT_PUBLISHED)
+    const answers: PublishAnswer[] = []
+    const flights: Flight[] = []
+    const refusals = new Map<Flight, string>()
+    let missing = messages.length
+    // To each message the node replies QUEUED, or why it does not take it.
+    const queued: FlightOwner = {
+      answered: (flight, value) => {
+        if (isError(value)) refusals.set(flight, value.message)
+      },
+      lost: () => {},
+      ended: (flight) => this.#ended(flight),
+    }
+    this.command.ask(
+      ignored(() => {}),
+      'MULTI',
+    )
+    for (const [index, { space, key, payload }] of messages.entries()) {
+      const land = (answer: PublishAnswer): void => {
+        answers[index] = answer
+        if (--missing === 0) done(answers)
+      }
+      flights.push(this.#send(space, key, payload, queued, land))
+    }
+    const all: Reply = {
+      answered: (value) => {
+        const results = Array.isArray(value) ? (value as readonly RespValue[]) : []
+        for (const [index, flight] of flights.entries()) {
+          const refusal = refusals.get(flight)
+          if (refusal !== undefined) flight.fail(this.#refusalOf(refusal))
+          else this.#count(flight, results[index])
+        }
+      },
+      lost: (wasSent) => {
+        for (const flight of flights) flight.fail(wasSent ? UNKNOWN : NOT_PUBLISHED)
+      },
+    }
+    this.command.ask(all, 'EXEC')
+    return undefined
+  }
+
+  #send(
+    space: PublishSpace,
+    key: string,
+    payload: Payload,
+    owner: FlightOwner,
+    done: (answer: PublishAnswer) => void,
+  ): Flight {
+    const { traffic, clock } = this.#host
+    const sources = this.#isTracked ? this.#sourcesOf(space, key) : NOWHERE
+    const sentMs = clock.monotonicMs()
+    // Other commands follow within a transaction: what it meets is known only when a beacon has come behind it.
+    const isUncertain = sources.isUncertain || (this.#isTracked && owner !== this.#single)
+    const { expected } = sources
+    const sent = this.command.publish(space, key, payload)
+    const facts = { bytes: sent.bytes, sentMs, expected, isUncertain, beacon: this.#beacon + 1 }
+    const flight = new Flight(owner, { space, key, payload: sent }, facts, done)
+    this.command.expect(flight)
+    traffic.inFlightBytes += sent.bytes
+    if (flight.mayReturn) this.#flights.add(flight)
+    if (isUncertain) this.#beaconSoon()
+    return flight
+  }
+
+  #ended(flight: Flight, answer?: PublishAnswer): void {
+    const { traffic, clock } = this.#host
+    traffic.inFlightBytes -= flight.bytes
+    if (flight.mayReturn) this.#flights.forget(flight)
+    if (typeof answer === 'number') {
+      traffic.publishes++
+      traffic.publishSeconds += (clock.monotonicMs() - flight.sentMs) / 1_000
+    }
+    this.#host.landed()
+  }
+
+  /** The sources by which a message to this channel comes back. */
+  #sourcesOf(space: PublishSpace, key: string): { expected: number; isUncertain: boolean } {
+    const { interest } = this.#host
+    const own = interest.find(space, key)
+    let expected = 0
+    let isUncertain = false
+    const add = ({ state, link }: Source): void => {
+      if (state === 'out' || link !== this.subscriber) return
+      if (state === 'in') expected++
+      else isUncertain = true
+    }
+    if (own !== undefined) add(own)
+    if (space === 'channel' && interest.hasCovers)
+      for (const cover of interest.coversOf(key)) add(cover)
+    return { expected, isUncertain }
+  }
+
+  /** Takes the number that the node has answered. */
+  #count(flight: Flight, value: RespValue | undefined): void {
+    if (typeof value === 'number') flight.counted(value)
+    else
+      flight.fail(
+        value !== undefined && isError(value) ? this.#refusalOf(value.message) : NOT_PUBLISHED,
+      )
+  }
+
+  #refusalOf(line: string): PublishAnswer {
+    this.#host.redirected(line)
+    if (!line.startsWith('NOPERM')) return NOT_PUBLISHED
+    this.#host.links.log.warn({ reply: line }, 'the upstream refuses a publish')
+    return REFUSED
+  }
+
+  /** Sources are about to be subscribed to, or left: publishes that are on their way may meet them or not. */
+  #changing(sources: readonly Source[]): void {
+    let isAny = false
+    for (const flight of this.command.missing()) {
+      if (!(flight instanceof Flight) || flight.isOver || flight.isUncertain) continue
+      if (!sources.some((source) => brings(source, flight.space, flight.key))) continue
+      const wasTracked = flight.mayReturn
+      flight.isUncertain = true
+      if (!wasTracked) this.#flights.add(flight)
+      isAny = true
+    }
+    if (isAny) this.#beaconSoon()
+  }
+
+  #message(space: Space, name: string, channel: string, payload: Payload): void {
+    if (channel.startsWith(RESERVED_PREFIX)) {
+      if (space === 'channel' && channel === this.#beaconName) this.#beaconCame(payload)
+      return
+    }
+    const { registry, interest, traffic } = this.#host
+    const source = interest.find(space, name)
+    let deliveries = 0
+    if (source !== undefined && space === 'pattern') {
+      deliveries = registry.publishToPatterns(channel, payload, (pattern) =>
+        interest.isUnder(pattern, source),
+      )
+    } else if (source !== undefined && space !== 'pattern') {
+      deliveries = registry.publishToChannel(space, channel, payload)
+    }
+    if (deliveries === 0) traffic.unwantedBytes += payload.length
+    if (source === undefined) return
+    this.#flights.meet(
+      space === 'shard' ? 'shard' : 'channel',
+      channel,
+      source,
+      payload,
+      deliveries,
+    )
+  }
+
+  #subscriberUp(): void {
+    this.#lastBeacon = undefined
+    this.#upMs = this.#host.clock.monotonicMs()
+    this.#refusal = undefined
+    this.subscriber.update(this.#beaconSource)
+    this.#host.subscriberUp(this)
+  }
+
+  #subscriberDown(cause: DownCause, lastHeardMs: number): void {
+    this.#beaconSource.state = 'out'
+    const lost = this.#host.interest.linkLost(this.subscriber)
+    this.#flights.linkLost()
+    this.#host.subscriberDown(this, cause, lastHeardMs, lost)
+  }
+
+  #commandUp(facts: NodeFacts): void {
+    this.#askedMs = undefined
+    // Beacons that went out on the link before may have been lost with it.
+    this.#lastBeacon = undefined
+    this.#upMs = this.#host.clock.monotonicMs()
+    this.#host.commandUp(this, facts)
+    this.#beaconSoon()
+  }
+
+  #commandDown(): void {
+    this.#askedMs = undefined
+  }
+
+  #refused(source: Source, line: string): void {
+    this.#host.redirected(line)
+    if (line.startsWith('NOPERM')) this.#refusal = this.#explain(line)
+    if (source === this.#beaconSource) return
+    this.#host.interest.refused(source)
+    this.#host.settled(source)
+  }
+
+  #explain(line: string): string {
+    return `upstream-user: ${this.#text()} refuses (${shown(line)}): give this user the commands and channels that docs/scaling.md lists`
+  }
+
+  #text(): string {
+    return this.node === undefined ? 'the node' : nodeText(this.node)
+  }
+
+  #beaconSoon(): void {
+    if (this.#isBeaconDue) return
+    this.#isBeaconDue = true
+    this.#host.links.atEndOfTurn(() => {
+      this.#isBeaconDue = false
+      this.#sendBeacon()
+    })
+  }
+
+  /** Sends a beacon. Publishes before it in the stream are settled when it comes. */
+  #sendBeacon(): void {
+    if (!this.command.link.isUp || !this.subscriber.link.isUp) return
+    const { clock } = this.#host
+    this.#beacon++
+    this.#beaconSentMs = clock.monotonicMs()
+    const reply = ignored((line) => (this.#refusal = this.#explain(line)))
+    this.command.ask(reply, 'PUBLISH', this.#beaconName, String(this.#beacon))
+  }
+
+  #beaconCame(payload: Payload): void {
+    const { clock, traffic, links } = this.#host
+    const number = Number(payload.kept().toString('latin1'))
+    if (this.#lastBeacon !== undefined && number !== this.#lastBeacon + 1) {
+      links.log.warn({ expected: this.#lastBeacon + 1, number }, 'upstream: beacons are missing')
+      this.subscriber.link.cut('silent', `upstream: ${this.#text()} left messages out`)
+      return
+    }
+    this.#lastBeacon = number
+    this.#beaconMs = clock.monotonicMs()
+    if (number === this.#beacon)
+      traffic.beaconSeconds = (this.#beaconMs - this.#beaconSentMs) / 1_000
+    this.#flights.beaconCame(number)
+  }
+
+  #tick(): void {
+    const nowMs = this.#host.clock.monotonicMs()
+    const { command, subscriber } = this
+    if (command.link.isUp) {
+      if (this.#askedMs !== undefined && nowMs - this.#askedMs > REPLY_MS) {
+        command.link.cut('silent', `upstream: ${this.#text()} does not answer`)
+      } else if (this.#askedMs === undefined) {
+        this.#askedMs = nowMs
+        command.ask({ answered: (value) => this.#role(value), lost: () => {} }, 'ROLE')
+      }
+    }
+    if (!command.link.isUp || !subscriber.link.isUp) return
+    const heardMs = Math.max(this.#lastBeacon === undefined ? 0 : this.#beaconMs, this.#upMs)
+    if (nowMs - heardMs > SILENT_MS) {
+      subscriber.link.cut('silent', `upstream: no beacon comes back from ${this.#text()}`)
+      return
+    }
+    this.#sendBeacon()
+  }
+
+  #role(value: RespValue): void {
+    this.#askedMs = undefined
+    if (isError(value)) {
+      this.#refusal = this.#explain(value.message)
+      return
+    }
+    const role = Array.isArray(value) ? textOf((value as readonly RespValue[])[0]) : ''
+    if (role === 'master' || isTagged(value)) return
+    this.cut(
+      'authority',
+      `upstream: ${this.#text()} is a replica now: name its master, or use redis+sentinel://`,
+    )
+  }
+}
+
+const NOWHERE = { expected: 0, isUncertain: false }

@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Logger } from '../log.ts'
+import type { Registry } from '../pubsub/registry.ts'
+import type { Space, Subscriber } from '../pubsub/subscriber.ts'
+import type { ErrorLine } from '../resp/reply-writer.ts'
+import type { Gap, LinkFigures, PendingNames } from './backplane.ts'
+import { Gaps } from './gaps.ts'
+import { Interest, type InterestHost } from './interest.ts'
+import type { LinkHost, NodeFacts } from './link.ts'
+import { RESERVED_PREFIX, type NodeHost, type NodeLinks, type Traffic } from './node-links.ts'
+import { nodeText } from './node.ts'
+import type { Source } from './source.ts'
+import type { SubscriberLink } from './subscriber-link.ts'
+import { upstreamCredentials, upstreamTls } from './settings.ts'
+
+/** Everything that an upstream depends on. */
+export interface UpstreamParts {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly log: Logger
+  readonly registry: Registry
+  /** 0 to 1. */
+  readonly random: () => number
+  readonly atEndOfTurn: (callback: () => void) => void
+  /** All clients that may hold a subscription. */
+  readonly subscribers: () => Iterable<Subscriber>
+}
+
+const RESERVED = `ERR names that begin with '${RESERVED_PREFIX}' are reserved` satisfies ErrorLine
+
+/** The fields of INFO by which a server says that it is one of us. */
+const OWN_FIELD = 'respcast_version'
+
+/** The parts that every kind of upstream has: the names, the gaps, the counts, and what a node has to be. */
+export class SharedUpstream {
+  readonly parts: UpstreamParts
+  readonly interest: Interest
+  readonly gaps: Gaps
+  readonly traffic: Traffic = {
+    inFlightBytes: 0,
+    publishes: 0,
+    publishSeconds: 0,
+    beaconSeconds: Number.NaN,
+    unwantedBytes: 0,
+  }
+  readonly links: LinkHost
+  readonly #gatewayId = randomBytes(8).toString('hex')
+  readonly #reconnects = new Map<string, number>()
+  #waitingForRoom: (() => void)[] = []
+
+  /** @param linkOf See `InterestHost`. @param problemOf Beyond what holds for all kinds: see `LinkHost`. */
+  constructor(
+    parts: UpstreamParts,
+    isTls: boolean,
+    linkOf: (source: Source) => SubscriberLink | undefined,
+    problemOf: (facts: NodeFacts) => string | undefined,
+  ) {
+    this.parts = parts
+    const { settings, clock, log, random, atEndOfTurn, registry } = parts
+    this.gaps = new Gaps(clock)
+    this.interest = new Interest({
+      clock,
+      random,
+      atEndOfTurn,
+      registry,
+      limits: limitsOf(settings),
+      linkOf,
+      forgotten: (source) => this.gaps.settled(source),
+      onLevel: (level) =>
+        log.warn({ level }, 'upstream-max-covers: patterns are widened upstream, or no longer'),
+    })
+    this.links = {
+      clock,
+      log,
+      random,
+      atEndOfTurn,
+      clientName: `respcast:${this.#gatewayId}`,
+      credentials: () => upstreamCredentials(settings),
+      tls: isTls ? () => upstreamTls(settings) : undefined,
+      problemOf: (facts) => problemOfAny(facts) ?? problemOf(facts),
+      ended: (cause) => void this.#reconnects.set(cause, (this.#reconnects.get(cause) ?? 0) + 1),
+    }
+  }
+
+  /** What the links to a node need, but for what depends on the kind of the upstream. */
+  nodeHost(
+    own: Pick<NodeHost, 'subscriberUp' | 'subscriberDown' | 'lost' | 'redirected' | 'commandUp'>,
+  ): NodeHost {
+    const { clock, registry } = this.parts
+    return {
+      ...own,
+      clock,
+      registry,
+      links: this.links,
+      interest: this.interest,
+      traffic: this.traffic,
+      gatewayId: this.#gatewayId,
+      landed: () => this.#landed(),
+      settled: (source) => this.gaps.settled(source),
+    }
+  }
+
+  get isFull(): boolean {
+    return this.traffic.inFlightBytes >= this.parts.settings.memory('upstream-max-in-flight')
+  }
+
+  whenRoom(callback: () => void): void {
+    if (this.isFull) this.#waitingForRoom.push(callback)
+    else callback()
+  }
+
+  want(
+    space: Space,
+    names: readonly string[],
+    done: (failure: ErrorLine | undefined) => void,
+  ): PendingNames | ErrorLine | undefined {
+    return this.interest.want(space, names, done)
+  }
+
+  refuses(name: string): ErrorLine | undefined {
+    return name.startsWith(RESERVED_PREFIX) ? RESERVED : undefined
+  }
+
+  onGap(listener: (gap: Gap) => void): void {
+    this.gaps.onGap(listener)
+  }
+
+  /** Problems of nodes, and of names that are not back yet. */
+  problemsOf(nodes: Iterable<NodeLinks>): string[] {
+    const problems: string[] = []
+    for (const node of nodes) problems.push(...node.problems)
+    const { missing } = this.gaps
+    if (problems.length === 0 && missing > 0) {
+      problems.push(`upstream: ${missing} names are not confirmed again yet`)
+    }
+    return [...new Set(problems)]
+  }
+
+  get figures(): LinkFigures {
+    const { interest, gaps, traffic } = this
+    let confirmed = 0
+    for (const { state } of interest.sources()) if (state === 'in') confirmed++
+    return {
+      ...traffic,
+      reconnects: this.#reconnects,
+      wanted: interest.wanted,
+      confirmed,
+      gaps: gaps.counts,
+      gapSeconds: gaps.seconds,
+    }
+  }
+
+  #landed(): void {
+    if (this.#waitingForRoom.length === 0 || this.isFull) return
+    const waiting = this.#waitingForRoom
+    this.#waitingForRoom = []
+    // Publishers are read again when the answers of this read have all been told.
+    this.parts.atEndOfTurn(() => {
+      for (const callback of waiting) this.whenRoom(callback)
+    })
+  }
+}
+
+function limitsOf(settings: Settings): InterestHost['limits'] {
+  return {
+    get maxChannels() {
+      return settings.integer('upstream-max-channels')
+    },
+    get maxCovers() {
+      return settings.integer('upstream-max-covers')
+    },
+    get lingerMs() {
+      return settings.seconds('upstream-linger') * 1_000
+    },
+    get maxLingering() {
+      return settings.integer('upstream-max-lingering')
+    },
+  }
+}
+
+/** What no node may be. @returns One line with the directive and the remedy. */
+function problemOfAny({ node, role, info }: NodeFacts): string | undefined {
+  const address = nodeText(node)
+  if (info.has(OWN_FIELD)) {
+    return `upstream: ${address} is a Respcast, and messages would go in circles: name the Redis or Valkey behind it`
+  }
+  const policy = info.get('maxmemory_policy') ?? ''
+  if (policy.startsWith('allkeys-')) {
+    return `upstream: ${address} has maxmemory-policy ${policy}, which evicts what gateways keep there: set noeviction or a volatile- policy`
+  }
+  if (role !== 'master') {
+    return `upstream: ${address} is a replica, which would lose what is published: name its master, or use redis+sentinel://`
+  }
+  return undefined
+}

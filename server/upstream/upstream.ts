@@ -1,0 +1,21 @@
+import { RespcastError } from '../errors.ts'
+import { fixedNode } from './authority.ts'
+import { alone, type Backplane } from './backplane.ts'
+import type { UpstreamParts } from './shared-upstream.ts'
+import { upstreamOf } from './settings.ts'
+import { SingleUpstream } from './single.ts'
+
+/**
+ * The backplane that the directive `upstream` asks for.
+ *
+ * @throws RespcastError `ERR_CONFIG`: it cannot be read.
+ */
+export function createBackplane(parts: UpstreamParts): Backplane {
+  const address = upstreamOf(parts.settings)
+  if (address === undefined) return alone(parts.registry)
+  const [node] = address.nodes
+  if (address.kind !== 'standalone' || node === undefined) {
+    throw new RespcastError('ERR_CONFIG', `upstream: ${address.kind} is not known`)
+  }
+  return new SingleUpstream(parts, address.tls, fixedNode(node))
+}
