@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Backplane } from '../../server/upstream/backplane.ts'
+import { SOME_FIGURES, SOME_LINKS, withUpstream } from '../support/upstream-state.ts'
 import { Bed } from './bed.ts'
 import { describeInChromium } from './chromium.ts'
 import { ADMIN, MEMBER, openConsole } from './console-page.ts'
@@ -90,6 +92,14 @@ const LOOKS: Readonly<Record<string, Look>> = {
       await console.page.getByText('total_error_replies').waitFor()
     },
   },
+  'health with an upstream': {
+    view: 'health',
+    prepare: (console) => console.waitFor('upstream', '11,488 of 12,000'),
+  },
+  'the overview while the upstream is not ready': {
+    view: 'overview',
+    prepare: (console) => console.waitFor('upstream-warning', 'no link to 10.0.0.7:6379'),
+  },
   'the command log': {
     view: 'health',
     prepare: async (console) => {
@@ -109,9 +119,17 @@ const LOOKS: Readonly<Record<string, Look>> = {
 describeInChromium('views of the console in Chromium', (browser) => {
   let bed: Bed
   let ticking: ReturnType<typeof setInterval>
+  let alone: Backplane
+  let troubled: Backplane
 
   beforeAll(async () => {
     bed = await Bed.start({ user: [[...ADMIN], [...MEMBER]] })
+    alone = bed.server.core.backplane
+    troubled = withUpstream({
+      links: SOME_LINKS,
+      figures: SOME_FIGURES,
+      problems: ['no link to 10.0.0.7:6379 (ECONNREFUSED)'],
+    })(bed.server.core.registry)
     await bed.subscribe('ada', 'news:sport', 'user:ada:inbox')
     await bed.command('TOKEN', 'REVOKE', 'SUB', 'nobody', 'REASON', 'a reason')
     ticking = setInterval(() => bed.terminal.command('PUBLISH', 'news:sport', 'hello'), 100)
@@ -153,6 +171,7 @@ describeInChromium('views of the console in Chromium', (browser) => {
     test.each(Object.keys(LOOKS))('%s: accessible, without sideways scrolling', async (look) => {
       const { view, prepare } = LOOKS[look] as Look
       await console.goTo(view)
+      Object.assign(bed.server.core, { backplane: look.includes('upstream') ? troubled : alone })
       await prepare?.(console)
       await expectGoodLook()
       expect(console.complaints).toEqual([])

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { RawClient } from '../support/resp-client.ts'
 import type { TestGateway } from '../support/server.ts'
+import { SOME_LINKS, withUpstream } from '../support/upstream-state.ts'
 import { Bed } from './bed.ts'
 import { describeInChromium } from './chromium.ts'
 import { ADMIN, MEMBER, openConsole } from './console-page.ts'
@@ -349,6 +350,27 @@ describeInChromium('the console in Chromium', (browser) => {
       await console.goTo('health')
       await console.waitFor('readiness', 'Ready')
       await console.page.getByText('respcast_version').waitFor({ state: 'attached' })
+      expect(await console.page.getByTestId('upstream').count()).toBe(0)
+    })
+
+    test('the overview warns while the upstream is not ready, and no longer', async () => {
+      const { core } = server
+      const { backplane } = core
+      const put = (problems: readonly string[]): void =>
+        void Object.assign(core, {
+          backplane: withUpstream({ links: SOME_LINKS, problems })(core.registry),
+        })
+      put(['2 of 3 names are not confirmed'])
+      await console.goTo('overview')
+      await console.waitFor('upstream-warning', '2 of 3 names are not confirmed')
+      await console.page.getByRole('link', { name: 'Its links' }).click()
+      await console.waitFor('upstream', /subscriber127\.0\.0\.1:6379up/)
+      await console.waitFor('upstream', /command\[::1\]:6379down/)
+      put([])
+      await console.goTo('overview')
+      await console.waitFor('tiles', 'Published')
+      await expect.poll(() => console.page.getByTestId('upstream-warning').count()).toBe(0)
+      Object.assign(core, { backplane })
     })
   })
 

@@ -7,7 +7,7 @@ import type { Command } from './commands.ts'
 
 const INTERVAL_MS = 1_000
 
-/** Samples the figures of the server once a second, on every view: `PING` and `INFO clients stats`. */
+/** Samples the figures of the server once a second, on every view: `PING` and `INFO clients stats upstream`. */
 export class Sampler {
   readonly history = new History()
   /** Number of samples: components read it to be redrawn. */
@@ -40,7 +40,7 @@ export class Sampler {
     try {
       await this.#send(['PING'])
       const pingMs = performance.now() - startedMs
-      const info = await this.#send(['INFO', 'clients', 'stats'])
+      const info = await this.#send(['INFO', 'clients', 'stats', 'upstream'])
       const fields = infoFields(parseInfo(textOf(info)))
       this.history.add(Date.now() / 1000, fields, pingMs)
       this.fields.value = fields

@@ -1,4 +1,5 @@
 import { Problem } from '../components/problem.tsx'
+import { UpstreamCard } from '../components/upstream.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { showSeconds } from '../model/format.ts'
 import { infoFields, parseInfo } from '../model/info.ts'
@@ -6,6 +7,7 @@ import type { InfoSection } from '../model/info.ts'
 import { textOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
 import { useSession } from '../model/session.ts'
+import { readUpstream } from '../model/upstream.ts'
 import { Facts } from '../components/dialog.tsx'
 
 const REFRESH_MS = 5_000
@@ -33,6 +35,7 @@ export function HealthView() {
     REFRESH_MS,
   )
   const fields = infoFields(info.value ?? [])
+  const upstream = readUpstream(fields)
   const refresh = (): void => {
     readiness.refresh()
     info.refresh()
@@ -63,6 +66,7 @@ export function HealthView() {
           ])}
         />
       </section>
+      {upstream && <UpstreamCard upstream={upstream} />}
       <div class="sections">
         {info.value?.map((section) => (
           <Section key={section.title} section={section} />

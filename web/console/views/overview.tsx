@@ -1,9 +1,11 @@
 import { Chart } from '../components/chart.tsx'
 import type { ChartLine } from '../components/chart.tsx'
 import { Problem } from '../components/problem.tsx'
+import { UpstreamWarning } from '../components/upstream.tsx'
 import { ViewHeader } from '../components/view-header.tsx'
 import { showBytes, showFigure } from '../model/format.ts'
 import { useSession } from '../model/session.ts'
+import { readUpstream } from '../model/upstream.ts'
 
 const MESSAGES: readonly ChartLine[] = [
   { measure: 'published', label: 'published', color: '--chart-1' },
@@ -49,8 +51,9 @@ export function OverviewView() {
   ]
   return (
     <>
-      <ViewHeader title="Overview" commands={['PING', 'INFO clients stats']} />
+      <ViewHeader title="Overview" commands={['PING', 'INFO clients stats upstream']} />
       <Problem error={sampler.failure.value} />
+      <UpstreamWarning upstream={readUpstream(fields)} />
       <ul class="tiles" data-testid="tiles">
         {tiles.map(([title, value, detail]) => (
           <li key={title} class="card">
