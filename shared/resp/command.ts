@@ -1,4 +1,4 @@
-import { utf8Length, writeUtf8 } from '../bytes.ts'
+import { utf8Bytes } from '../bytes.ts'
 
 /** Argument of a command: a text, which is sent as UTF-8, or bytes, which are sent unchanged. */
 export type CommandArgument = string | Uint8Array
@@ -9,31 +9,16 @@ export type CommandArgument = string | Uint8Array
  * @param args The command's name first.
  */
 export function encodeCommand(args: readonly CommandArgument[]): Uint8Array<ArrayBuffer> {
-  const command = new Uint8Array(commandLength(args))
-  let at = writeUtf8(command, 0, `*${args.length}\r\n`)
-  for (const arg of args) {
-    if (typeof arg === 'string') {
-      at = writeUtf8(command, at, `$${utf8Length(arg)}\r\n${arg}\r\n`)
-    } else {
-      at = writeUtf8(command, at, `$${arg.length}\r\n`)
-      command.set(arg, at)
-      at = writeUtf8(command, at + arg.length, '\r\n')
-    }
+  const parts = args.flatMap((arg) => {
+    const bytes = typeof arg === 'string' ? utf8Bytes(arg) : arg
+    return [utf8Bytes(`$${bytes.length}\r\n`), bytes, utf8Bytes('\r\n')]
+  })
+  parts.unshift(utf8Bytes(`*${args.length}\r\n`))
+  const command = new Uint8Array(parts.reduce((total, { length }) => total + length, 0))
+  let at = 0
+  for (const part of parts) {
+    command.set(part, at)
+    at += part.length
   }
   return command
-}
-
-/** The length of an encoded command in bytes. */
-export function commandLength(args: readonly CommandArgument[]): number {
-  let total = headerLength(args.length)
-  for (const arg of args) {
-    const length = typeof arg === 'string' ? utf8Length(arg) : arg.length
-    total += headerLength(length) + length + 2
-  }
-  return total
-}
-
-/** Type byte, decimal digits, CR LF. */
-function headerLength(count: number): number {
-  return 3 + String(count).length
 }

@@ -1,9 +1,6 @@
 import { byteString } from '../bytes.ts'
 import { RespProtocolError } from './error.ts'
 
-const MIN_INT64 = -(2n ** 63n)
-const MAX_INT64 = 2n ** 63n - 1n
-
 /**
  * Reads the content of an integer line: 64 bits, signed.
  *
@@ -17,7 +14,7 @@ export function parseInteger(line: Uint8Array): number | bigint {
   // Adding 0 turns a -0 into 0.
   if (Number.isSafeInteger(value)) return value + 0
   const exact = BigInt(text)
-  if (exact < MIN_INT64 || exact > MAX_INT64) throw malformed('a 64-bit integer', text)
+  if (BigInt.asIntN(64, exact) !== exact) throw malformed('a 64-bit integer', text)
   return exact
 }
 

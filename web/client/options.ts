@@ -121,17 +121,21 @@ export function settingsOf(options: ConnectOptions): Settings {
     signal: options.signal,
     shareTabs: options.share === 'tabs',
     tabsWorker: options.tabsWorker,
-    heartbeatMs: duration('heartbeatMs', options.heartbeatMs, 25_000),
+    heartbeatMs: duration(options, 'heartbeatMs', 25_000),
     reconnect: { baseMs: 500, maxMs: 20_000, resetAfterMs: 10_000, ...options.reconnect },
-    handshakeTimeoutMs: duration('handshakeTimeoutMs', options.handshakeTimeoutMs, 10_000),
-    probeTimeoutMs: duration('probeTimeoutMs', options.probeTimeoutMs, 3_000),
-    replyTimeoutMs: duration('replyTimeoutMs', options.replyTimeoutMs, 30_000),
+    handshakeTimeoutMs: duration(options, 'handshakeTimeoutMs', 10_000),
+    probeTimeoutMs: duration(options, 'probeTimeoutMs', 3_000),
+    replyTimeoutMs: duration(options, 'replyTimeoutMs', 30_000),
   }
 }
 
 /** Callers may be plain JavaScript. @returns Milliseconds. */
-function duration(name: string, value: number | undefined, byDefault: number): number {
-  if (value === undefined) return byDefault
+function duration(
+  options: CommonOptions,
+  name: 'heartbeatMs' | 'handshakeTimeoutMs' | 'probeTimeoutMs' | 'replyTimeoutMs',
+  byDefault: number,
+): number {
+  const { [name]: value = byDefault } = options
   if (typeof value !== 'number' || !(value > 0))
     throw new TypeError(`${name} must be a positive number of milliseconds`)
   return value
