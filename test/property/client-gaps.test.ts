@@ -28,6 +28,14 @@ const STEP = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('take' as const), name: fc.constantFrom(...NAMES) }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('miss' as const),
+      names: fc.subarray([...NAMES, ''], { minLength: 1 }),
+      ms: fc.integer({ min: 1, max: 9000 }),
+    }),
+  },
   { weight: 3, arbitrary: fc.constant({ do: 'break' as const }) },
   { weight: 3, arbitrary: fc.constant({ do: 'drain' as const }) },
   { weight: 2, arbitrary: fc.constant({ do: 'refresh' as const }) },
@@ -117,6 +125,20 @@ class History {
     this.heard.push(heard)
   }
 
+  /** The server missed messages of some names, or of all: those that are live tell just that. */
+  miss(names: readonly string[], ms: number): void {
+    const expected: number[] = []
+    for (const [at, name] of names.entries()) {
+      for (const { subscription } of this.heard) {
+        const isMeant = name === '' || name === subscription.name
+        if (isMeant && subscription.status === 'live') expected.push(ms + at)
+      }
+      this.server.socket.push('gap', name, 1_764_000_000_000, 1_764_000_000_000 + ms + at)
+    }
+    if (this.told.join() !== expected.join())
+      this.faults.push(`told ${this.told.join()}, not ${expected.join()}`)
+  }
+
   async take(step: Step): Promise<void> {
     const { client, server } = this
     const isOnline = client.state.status === 'online'
@@ -127,6 +149,7 @@ class History {
     else if (step.do === 'take' && isOnline) server.socket.push('unsubscribe', step.name, 0)
     else if (step.do === 'break' && isOnline) await server.socket.end()
     else if (step.do === 'drain' && isOnline) await server.socket.end(4503, 'draining||')
+    else if (step.do === 'miss' && isOnline) this.miss(step.names, step.ms)
     else if (step.do === 'refresh' && isOnline) server.socket.push('token', 'expiring', 1000)
     if (client.state.status === 'waiting' && step.do !== 'pass') {
       await server.pass(client.state.retryInMs)

@@ -38,8 +38,8 @@ export const KINDS = ['channel', 'pattern', 'shard'] as const
 type TokenNotice = (name: string, first: RespValue, second: RespValue) => void
 
 /**
- * Routes a push that confirms no command: a message, the end of a subscription, or a notice about the token. Unknown kinds are
- * ignored.
+ * Routes a push that confirms no command: a message, the end of a subscription, a gap (name, or empty for all; its begin and end in
+ * Unix ms), or a notice about the token. Unknown kinds are ignored.
  *
  * @param items The kind first.
  */
@@ -53,6 +53,7 @@ export function routePush(
   if (!(name instanceof Uint8Array)) return
   const key = byteString(name)
   if (kind === 'token') notice(key, first, second)
+  if (kind === 'gap') subscriptions.missed(key, Number(second) - Number(first))
   for (const subscriptionKind of KINDS) {
     const { message, unsubscribe } = COMMANDS[subscriptionKind]
     if (kind === message) {

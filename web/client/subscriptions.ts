@@ -14,7 +14,7 @@ const MAX_BATCH_BYTES = 32 * 1024
 
 /** Events of the registry. */
 interface SubscriptionsListener {
-  /** Names that were asked for together are answered, and at least one subscription was told of a gap: the longest. */
+  /** At least one subscription was told of a gap: the longest, once names that were asked for together are answered. */
   gap(gap: Gap): void
   denied(denial: Denial): void
   /** A handler or a codec threw. */
@@ -153,9 +153,28 @@ export class Subscriptions {
     this.#deny(entry, 'LOST', 'the server ended the subscription')
   }
 
+  /**
+   * The server itself may have missed messages.
+   *
+   * @param key Channel or pattern, as a byte string; empty: all names.
+   */
+  missed(key: string, spanMs: number): void {
+    for (const entry of this.#all()) {
+      if (entry.state !== 'live' || (key !== '' && key !== entry.key)) continue
+      for (const subscriber of entry.subscribers) this.#missed(subscriber, spanMs)
+    }
+    // Of several names, which the server tells one by one, the listener is told once.
+    void this.#report([])
+  }
+
   /** Asks for names, and reports the gap once all are answered, or the link has ended. */
-  async #askAll(link: Link, asked: readonly Batch[]): Promise<void> {
-    await Promise.all(asked.map(({ kind, entries }) => this.#ask(link, kind, entries)))
+  #askAll(link: Link, asked: readonly Batch[]): Promise<void> {
+    return this.#report(asked.map(({ kind, entries }) => this.#ask(link, kind, entries)))
+  }
+
+  /** Reports the longest gap that subscriptions were told of, once all answers are there. */
+  async #report(answers: readonly Promise<void>[]): Promise<void> {
+    await Promise.all(answers)
     const spanMs = this.#gapMs
     this.#gapMs = undefined
     if (spanMs !== undefined) this.#listener.gap({ spanMs })

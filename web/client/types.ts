@@ -42,7 +42,7 @@ export interface SubscriptionEvents<Data = Uint8Array> {
   readonly message: Message<Data>
   /** The status changed. */
   readonly status: SubscriptionStatus
-  /** It is live again, and messages of the given time span may have been missed. */
+  /** It is live again, or the server has its upstream again, and messages of the given time span may have been missed. */
   readonly gap: Gap
   readonly denied: Denial
   /** The buffer was full: total number of messages dropped by this subscription. */
@@ -139,7 +139,10 @@ export interface Denial {
   readonly message: string
 }
 
-/** A time span in which messages may have been missed. It ends when it is reported. */
+/**
+ * A time span in which messages may have been missed. It ends when it is reported, or, where it was the server that missed
+ * them, just before.
+ */
 export interface Gap {
   readonly spanMs: number
 }
@@ -164,8 +167,8 @@ export interface ClientEvents {
   readonly revoked: { readonly channel: string | undefined; readonly message: string }
   readonly denied: Denial
   /**
-   * Subscriptions are live again, and at least one of them was told of a gap: the longest of these. Comes once for all that were
-   * asked for together.
+   * At least one subscription was told of a gap: the longest of these. Comes once for all that were asked for together, or that the
+   * server tells of together.
    */
   readonly gap: Gap
   /** A handler, a listener, a codec or the token provider failed. */

@@ -235,6 +235,8 @@ export class TabHub {
     if (!(name instanceof Uint8Array)) return
     const key = byteString(name)
     const bytes = encodeValue({ type: 'push', items })
+    // Each tab knows which of its subscriptions it is about.
+    if (word === 'gap') for (const tab of this.#tabs) this.#send(tab, bytes)
     for (const subscriptionKind of KINDS) {
       const { message, unsubscribe } = COMMANDS[subscriptionKind]
       const isLost = word === unsubscribe.toLowerCase()

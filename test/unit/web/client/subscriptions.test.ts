@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../../../web/client/types.ts'
+import type { Message, Subscription } from '../../../../web/client/types.ts'
 import { FakeServer, record, settle } from './support/fake-server.ts'
 import { inbox, online } from './support/scenes.ts'
 
@@ -344,6 +344,66 @@ describe('after a loss of connection', () => {
     server.socket.confirm('subscribe', 'a')
     await settle()
     expect(gaps).toEqual([{ spanMs: 300 }])
+  })
+
+  describe('where the server itself missed messages', () => {
+    /** A client with a channel, a pattern and a shard channel that are live, and one that is not; and what they tell. */
+    async function hearing() {
+      const { server, client } = await online()
+      const told: string[] = []
+      const tell = (subscription: Subscription): void => {
+        subscription.addEventListener('gap', ({ detail }) => {
+          told.push(`${subscription.kind} ${subscription.name} ${detail.spanMs}`)
+        })
+      }
+      tell(client.subscribe('a', ignore))
+      tell(client.subscribe('b', ignore))
+      tell(client.psubscribe('a*', ignore))
+      tell(client.ssubscribe('a', ignore))
+      server.socket.confirm('subscribe', 'a', 'b')
+      server.socket.confirm('psubscribe', 'a*')
+      server.socket.confirm('ssubscribe', 'a')
+      tell(client.subscribe('asked', ignore))
+      return { server, client, told, gaps: record(client, 'gap') }
+    }
+
+    test('of a name, those who hear it are told the time between its two ends', async () => {
+      const { server, client, told, gaps } = await hearing()
+      server.socket.push('gap', 'a', 1_764_000_000_000, 1_764_000_001_250)
+      expect(told).toEqual(['channel a 1250', 'shard a 1250'])
+      server.socket.push('gap', 'a*', 1_764_000_000_000, 1_764_000_000_001)
+      expect(told.slice(2)).toEqual(['pattern a* 1'])
+      await settle()
+      // The client tells the longest of what came together.
+      expect(gaps).toEqual([{ spanMs: 1250 }])
+      expect(client.state.status).toBe('online')
+    })
+
+    test('of all names, all that are live are told, before the message that comes next', async () => {
+      const { server, client, told, gaps } = await hearing()
+      client.subscribe('b', (message) => void told.push(message.text()))
+      server.socket.receive(
+        '>4\r\n$3\r\ngap\r\n$0\r\n\r\n:1764000000000\r\n:1764000002000\r\n' +
+          '>3\r\n$7\r\nmessage\r\n$1\r\nb\r\n$4\r\nnext\r\n',
+      )
+      expect(told).toEqual([
+        'channel a 2000',
+        'channel b 2000',
+        'pattern a* 2000',
+        'shard a 2000',
+        'next',
+      ])
+      await settle()
+      expect(gaps).toEqual([{ spanMs: 2000 }])
+    })
+
+    test('of a name that nobody hears, nobody is told', async () => {
+      const { server, told, gaps } = await hearing()
+      server.socket.push('gap', 'asked', 1, 2)
+      server.socket.push('gap', 'other', 1, 2)
+      await settle()
+      expect([told, gaps]).toEqual([[], []])
+    })
   })
 
   test('there is no gap where nothing was subscribed', async () => {

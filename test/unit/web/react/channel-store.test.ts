@@ -109,6 +109,10 @@ describe('a channel as a store', () => {
     server.socket.confirm('subscribe', 'news')
     expect(gaps).toEqual([500])
     expect(store.snapshot()).toMatchObject({ status: 'live', gap: { spanMs: 500 } })
+    // The server has missed messages, and the connection has not broken.
+    server.socket.push('gap', 'news', 1_764_000_000_000, 1_764_000_000_700)
+    expect(gaps).toEqual([500, 700])
+    expect(store.snapshot()).toMatchObject({ status: 'live', gap: { spanMs: 700 } })
   })
 
   test('has a gap where a component was hidden and is shown again', () => {

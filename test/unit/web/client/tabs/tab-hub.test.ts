@@ -95,6 +95,21 @@ describe('tabs that share a connection', () => {
     expect(seen).toEqual(['x'])
   })
 
+  test('a gap of the server reaches those that hold its name, or all', async () => {
+    const { server, clients } = await tabs(2)
+    const [one, two] = clients
+    inbox(one, 'news')
+    inbox(two, 'sport')
+    server.socket.confirm('subscribe', 'news', 'sport')
+    const gaps = clients.map((client) => record(client, 'gap'))
+    server.socket.push('gap', 'news', 1_764_000_000_000, 1_764_000_000_400)
+    await settle()
+    expect(gaps).toEqual([[{ spanMs: 400 }], []])
+    server.socket.push('gap', '', 1_764_000_000_000, 1_764_000_000_500)
+    await settle()
+    expect(gaps).toEqual([[{ spanMs: 400 }, { spanMs: 500 }], [{ spanMs: 500 }]])
+  })
+
   test('patterns and lost subscriptions reach those that hold them', async () => {
     const { server, clients } = await tabs(2)
     const [one, two] = clients
