@@ -233,16 +233,18 @@ export class Core implements Services {
   }
 
   /**
-   * Publishes from within the process.
+   * Publishes from within the process, after those before it if the upstream has no room.
    *
    * @returns Receivers, as PUBLISH counts them.
    * @throws RespcastError `ERR_NOT_PUBLISHED`, with the answer of PUBLISH.
    */
   async publish(space: PublishSpace, channel: Buffer, payload: Buffer): Promise<number> {
     const { backplane, counters } = this
+    const key = channel.toString('latin1')
+    while (backplane.isFull) await new Promise<void>((resolve) => backplane.whenRoom(resolve))
     const answer = await new Promise<PublishAnswer>((resolve) => {
-      const key = channel.toString('latin1')
-      const atOnce = backplane.publish(space, key, payloadOf(payload), resolve)
+      const atOnce =
+        backplane.refuses(key) ?? backplane.publish(space, key, payloadOf(payload), resolve)
       if (atOnce !== undefined) resolve(atOnce)
     })
     if (typeof answer === 'string') throw new RespcastError('ERR_NOT_PUBLISHED', answer)
