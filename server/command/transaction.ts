@@ -1,4 +1,5 @@
 import * as arg from './argument.ts'
+import type { Tracking } from '../client/client.ts'
 import type { Request } from '../resp/request.ts'
 import { invalidateAll } from './client/tracking.ts'
 import type { CommandContext } from './context.ts'
@@ -25,8 +26,8 @@ export interface Transaction {
   bytes: number
   /** A command was refused: EXEC will fail. */
   dirty: boolean
-  /** Flushes that its own client is told of by CLIENT TRACKING: after all messages that EXEC brings it, as in Redis. */
-  flushes: number
+  /** CLIENT TRACKING of its own client at each flush: it is told after all messages that EXEC brings it, as in Redis. */
+  readonly flushes: Tracking[]
 }
 
 /** Queues a command; nothing is kept after EXEC is bound to fail. */
@@ -43,7 +44,7 @@ function multi({ client, reply }: CommandContext): void {
     reply.error('ERR MULTI calls can not be nested')
     return
   }
-  client.transaction = { queue: [], bytes: 0, dirty: false, flushes: 0 }
+  client.transaction = { queue: [], bytes: 0, dirty: false, flushes: [] }
   reply.ok()
 }
 
@@ -64,7 +65,7 @@ function exec(context: CommandContext): void {
   client.watched = undefined
   // Meanwhile the client is in its transaction, and CLIENT INFO and ACL LOG show it so.
   context.runTransaction(transaction.queue)
-  for (let i = 0; i < transaction.flushes; i++) invalidateAll(client, context.server)
+  for (const tracking of transaction.flushes) invalidateAll(client, context.server, tracking)
   client.endTransaction()
   // CLIENT REPLY silences each command by itself, and has no effect on those before it.
   context.repliedByPush = true

@@ -192,9 +192,7 @@ function flagWords(client: Client, state: Tracking): string[] {
  * Tells a client with CLIENT TRACKING, or the one that it redirects to, that all keys may have changed. In RESP2 only a
  * subscriber that is redirected to is told, on the channel `__redis__:invalidate`.
  */
-export function invalidateAll(client: Client, server: Services): void {
-  const { tracking: state } = client
-  if (!state) return
+export function invalidateAll(client: Client, server: Services, state: Tracking): void {
   noteRedirect(client, server)
   if (state.isBroken) {
     if (client.protocol === 3) {

@@ -113,8 +113,9 @@ function flush({ client, reply, server }: CommandContext, request: Request): voi
   }
   reply.ok()
   for (const each of server.clients.all()) {
-    if (each === client && client.transaction) client.transaction.flushes++
-    else invalidateAll(each, server)
+    if (!each.tracking) continue
+    if (each === client && client.transaction) client.transaction.flushes.push(each.tracking)
+    else invalidateAll(each, server, each.tracking)
   }
 }
 

@@ -96,6 +96,21 @@ describe('FLUSHALL and FLUSHDB', () => {
     expect(sender.send('EXEC')).toBe(`*1\r\n+OK\r\n${push}`)
   })
 
+  test('in EXEC tell their own client if it tracked when they came', () => {
+    const server = new TestCore()
+    const client = server.connect({ protocol: 3 })
+    const push = '>2\r\n$10\r\ninvalidate\r\n_\r\n'
+    for (const words of [
+      'MULTI',
+      'FLUSHALL',
+      'CLIENT TRACKING ON',
+      'FLUSHALL',
+      'CLIENT TRACKING OFF',
+    ])
+      client.send(...words.split(' '))
+    expect(client.send('EXEC')).toBe(`*4\r\n${'+OK\r\n'.repeat(4)}${push}`)
+  })
+
   test('in EXEC tell their own client after the messages that EXEC brings it', () => {
     const server = new TestCore()
     const client = server.connect({ protocol: 3 })
