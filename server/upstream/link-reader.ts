@@ -21,6 +21,17 @@ export interface LinkValues {
 /** The largest frame that an upstream may send, in bytes: the largest bulk string of Redis, and its names. */
 const MOST_FRAME_BYTES = 768 * 1_048_576
 
+/** The longest line: an error, or a simple string. */
+const MOST_LINE_BYTES = 65_536
+
+/** The longest integer on a line, sign included: -9223372036854775808. */
+const MOST_INTEGER_BYTES = 20
+
+/** So many digits are always exact as a number. */
+const SAFE_DIGITS = 15
+
+const TYPES = '+-:_#,($!=*%~>|'
+
 /** Nested deeper no reply of a command is that a link sends. */
 const MOST_DEPTH = 16
 
@@ -136,8 +147,10 @@ export class LinkReader {
       const value = this.#integer(bytes, at + 1)
       if (value === undefined) return -1
       const end = this.#end
-      this.#to.value(value)
-      return end
+      if (end - at <= SAFE_DIGITS) {
+        this.#to.value(value)
+        return end
+      }
     }
     if (type === PUSH && at + WORD_AT < bytes.length && bytes[at + 4] === DOLLAR) {
       const space = messageSpace(bytes, at)
@@ -184,7 +197,10 @@ export class LinkReader {
     }
     this.#start = this.#end
     this.#end = this.#start + length
-    if (this.#end + 2 <= bytes.length) return true
+    if (this.#end + 2 <= bytes.length) {
+      if (bytes[this.#end] === CR && bytes[this.#end + 1] === LF) return true
+      throw new RespProtocolError('ERR_RESP_BULK_END', 'a bulk string does not end where it should')
+    }
     this.#needed = this.#end + 2
     return false
   }
@@ -194,12 +210,13 @@ export class LinkReader {
     let at = from
     const negative = bytes[at] === MINUS
     if (negative) at++
+    const digits = at
     let value = 0
     for (; at < bytes.length; at++) {
       const byte = bytes[at] as number
       if (byte === CR) {
         if (at + 1 >= bytes.length) return undefined
-        if (bytes[at + 1] !== LF) break
+        if (bytes[at + 1] !== LF || at === digits) break
         this.#end = at + 2
         return negative ? -value : value
       }
@@ -207,7 +224,7 @@ export class LinkReader {
       if (digit < 0 || digit > 9) break
       value = value * 10 + digit
     }
-    if (at >= bytes.length) return undefined
+    if (at >= bytes.length && at - from <= MOST_INTEGER_BYTES) return undefined
     throw new RespProtocolError('ERR_RESP_LINE', 'an integer was expected')
   }
 
@@ -225,8 +242,12 @@ export class LinkReader {
       ;(missing[left] as number)--
       if (at >= bytes.length) return -1
       const type = String.fromCharCode(bytes[at] as number)
+      if (!TYPES.includes(type)) throw new RespProtocolError('ERR_RESP_TYPE', 'no type begins so')
       const lineEnd = bytes.indexOf(LF, at)
-      if (lineEnd < 0) return -1
+      if (lineEnd < 0) {
+        if (bytes.length - at <= MOST_LINE_BYTES) return -1
+        throw new RespProtocolError('ERR_RESP_LINE_LIMIT', 'a line is too long')
+      }
       const line = at + 1
       at = lineEnd + 1
       if ('$!='.includes(type)) {

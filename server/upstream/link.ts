@@ -1,5 +1,3 @@
-import { connect as connectTcp, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import { fullJitter } from '../../shared/backoff.ts'
 import { byteString } from '../../shared/bytes.ts'
 import { RespProtocolError } from '../../shared/resp/error.ts'
@@ -12,6 +10,7 @@ import type { LinkState } from './backplane.ts'
 import { LinkReader, type LinkValues } from './link-reader.ts'
 import type { Credentials, UpstreamTls } from './settings.ts'
 import { isSameNode, nodeText, type Node } from './node.ts'
+import type { LinkSocket, OpenSocket } from './socket.ts'
 
 /** The reason why a link ended: the label of metrics. */
 export type DownCause = 'closed' | 'silent' | 'authority' | 'refused' | 'protocol'
@@ -29,6 +28,7 @@ export interface LinkHost {
   readonly credentials: () => Credentials | undefined
   /** Options of TLS, read at each connect; undefined for plain TCP. @throws RespcastError A file cannot be read. */
   readonly tls: (() => UpstreamTls) | undefined
+  readonly open: OpenSocket
   /** Reports whether a node may be used: it is a master, for a start. @returns The problem, a sentence, otherwise. */
   readonly problemOf: (facts: NodeFacts) => string | undefined
   /** A link that was up has ended. */
@@ -78,7 +78,7 @@ export class Link {
   readonly #host: LinkHost
   readonly #user: LinkUser
   #node: Node | undefined
-  #socket: Socket | undefined
+  #socket: LinkSocket | undefined
   #reader: LinkReader | undefined
   #isUp = false
   #sinceMs: number
@@ -217,20 +217,16 @@ export class Link {
     const node = this.#node
     if (node === undefined || this.#isStopped || this.#socket) return
     const { clock } = this.#host
-    let socket: Socket
+    let socket: LinkSocket
     let login: readonly CommandArgument[]
     try {
       const credentials = this.#host.credentials()
       login = credentials === undefined ? [] : loginOf(credentials)
-      const tls = this.#host.tls?.()
-      socket =
-        tls === undefined ? connectTcp({ ...node, noDelay: true }) : connectTls({ ...tls, ...node })
+      socket = this.#host.open(node, this.#host.tls?.())
     } catch (error) {
-      this.#problem = (error as Error).message
-      this.#retryLater()
+      this.cut('refused', (error as Error).message)
       return
     }
-    socket.setNoDelay(true)
     this.#socket = socket
     this.#handshake = []
     const reader = new LinkReader({

@@ -11,6 +11,7 @@ import { Interest, type InterestHost } from './interest.ts'
 import type { LinkHost, NodeFacts } from './link.ts'
 import { RESERVED_PREFIX, type NodeHost, type NodeLinks, type Traffic } from './node-links.ts'
 import { nodeText } from './node.ts'
+import { openSocket, type OpenSocket } from './socket.ts'
 import type { Source } from './source.ts'
 import type { SubscriberLink } from './subscriber-link.ts'
 import { upstreamCredentials, upstreamTls } from './settings.ts'
@@ -26,6 +27,8 @@ export interface UpstreamParts {
   readonly atEndOfTurn: (callback: () => void) => void
   /** All clients that may hold a subscription. */
   readonly subscribers: () => Iterable<Subscriber>
+  /** By the network, if it is left out. */
+  readonly open?: OpenSocket
 }
 
 const RESERVED = `ERR names that begin with '${RESERVED_PREFIX}' are reserved` satisfies ErrorLine
@@ -58,7 +61,7 @@ export class SharedUpstream {
     problemOf: (facts: NodeFacts) => string | undefined,
   ) {
     this.parts = parts
-    const { settings, clock, log, random, atEndOfTurn, registry } = parts
+    const { settings, clock, log, random, atEndOfTurn, registry, open = openSocket } = parts
     this.gaps = new Gaps(clock)
     this.interest = new Interest({
       clock,
@@ -76,6 +79,7 @@ export class SharedUpstream {
       log,
       random,
       atEndOfTurn,
+      open,
       clientName: `respcast:${this.#gatewayId}`,
       credentials: () => upstreamCredentials(settings),
       tls: isTls ? () => upstreamTls(settings) : undefined,

@@ -1,0 +1,28 @@
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Node } from './node.ts'
+import type { UpstreamTls } from './settings.ts'
+
+/** A socket, as far as a link uses it. */
+export interface LinkSocket {
+  on(event: 'connect' | 'secureConnect' | 'close', listener: () => void): this
+  on(event: 'data', listener: (chunk: Buffer) => void): this
+  on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): this
+  write(bytes: Uint8Array): boolean
+  cork(): void
+  uncork(): void
+  destroy(): this
+}
+
+/**
+ * Begins to connect to a node, over TLS where options are given: `connect` or `secureConnect` says that it is done.
+ *
+ * @throws Error The address or the options cannot be used.
+ */
+export type OpenSocket = (node: Node, tls: UpstreamTls | undefined) => LinkSocket
+
+/** Connects by the network. */
+export function openSocket(node: Node, tls: UpstreamTls | undefined): LinkSocket {
+  const socket: Socket = tls === undefined ? connectTcp(node) : connectTls({ ...tls, ...node })
+  return socket.setNoDelay(true)
+}
