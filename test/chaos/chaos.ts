@@ -1,0 +1,221 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Dice } from '../fuzz/dice.ts'
+import { check, type Verdict, type Violation } from '../history/checker.ts'
+import { NATIVE } from '../history/history.ts'
+import { nativePlace, Recorder, type Place, type Transport } from '../history/recorder.ts'
+import type { Program } from '../support/topologies/node.ts'
+import { churner, publisher, startActor, subscriber, type Actor, type Names } from './actors.ts'
+import { FAULTS, strike } from './faults.ts'
+import { ReadinessWatch } from './readiness.ts'
+import { startStage, type Stage, type StageOptions } from './stage.ts'
+
+/** Longest time until `/readyz` says that the upstream is gone, and that it is back, in ms. */
+const UNREADY_MS = 3_000
+const READY_MS = 2_000
+
+/** A poll of `/readyz`, and a machine that has other work. */
+const SLACK_MS = 500
+
+/** Connections over TCP are closed over two seconds after a gap, and come back. */
+const SETTLE_MS = 2_500
+
+/** Names with bytes that are not UTF-8, that look like patterns, and with separators. */
+const CHANNELS = ['news', 'a\xff\xfe', 'sport:1', 'sport:2', 'x*[y]', 'sport:\x80']
+const PATTERNS = ['sport:*', 'a\xff*', '*s', 'x\\*\\[?\\]', 'spo?t:[12]']
+const SHARDS = ['{s}1', '\xe4\xf6', 'orders']
+const CHURNED: Names = {
+  channel: ['news', 'a\xff\xfe', 'sport:1'],
+  pattern: ['n*', 'sport:*', '[a-n]*'],
+  shard: ['orders', '\xe4\xf6'],
+}
+
+export interface ChaosOptions {
+  readonly topology: StageOptions['topology']
+  readonly program: Program
+  readonly gateways: number
+  /** Messages a second, of all publishers together. */
+  readonly rate: number
+  readonly seed: number
+  /** Names of {@link FAULTS} that strike one after another; none: nothing goes wrong. */
+  readonly faults: readonly string[]
+  /** Ends after so many faults, or seconds. */
+  readonly rounds: number
+  readonly seconds: number
+  /** Every so many faults, one lasts long enough for `/readyz` to have to say so. */
+  readonly longEvery: number
+  readonly dist?: string
+  readonly tell?: (text: string) => void
+}
+
+/** Outcome of a run. */
+export interface ChaosReport extends Verdict {
+  readonly rounds: number
+  /** How late `/readyz` was, in ms. */
+  readonly readiness: {
+    readonly slowestUnready: number
+    readonly slowestReady: number
+    /** In all long outages and recoveries. */
+    readonly late: readonly string[]
+  }
+  /** Error replies by place and text. */
+  readonly errors: ReadonlyMap<string, number>
+  readonly seconds: number
+}
+
+/** Lets clients of an upstream and its gateways publish and subscribe while faults strike, and checks what they saw. */
+export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { topology, seed, rate, tell = () => {} } = options
+  const dice = new Dice(seed)
+  const stage = await startStage(options)
+  const recorder = new Recorder()
+  const watches = stage.gateways.map((gateway) => new ReadinessWatch(gateway))
+  const violations: Violation[] = []
+  const late: string[] = []
+  let [slowestUnready, slowestReady, rounds] = [0, 0, 0]
+  const beginMs = performance.now()
+  const actors = startActors(stage, recorder, dice, rate)
+  const isReady = (): boolean => watches.every((watch) => watch.isReady)
+  const becomesReady = async (sinceMs: number): Promise<void> => {
+    const deadlineMs = performance.now() + 30_000
+    while (!isReady() && performance.now() < deadlineMs) await wait(20)
+    if (!isReady()) {
+      const bodies = watches.map(({ changes }) => changes.at(-1)?.body ?? '')
+      violations.push({ promise: 'readyz', text: `not ready after 30 s: ${bodies.join(' | ')}` })
+    }
+    for (const { readySince = performance.now() } of watches)
+      slowestReady = Math.max(slowestReady, readySince - sinceMs)
+  }
+  try {
+    await becomesReady(performance.now())
+    slowestReady = 0
+    await wait(1_000)
+    const endMs = beginMs + options.seconds * 1_000
+    while (performance.now() < endMs && rounds < options.rounds) {
+      const name = options.faults[rounds % options.faults.length]
+      const fault = name === undefined ? undefined : FAULTS[name]
+      if (!fault || !fault.topologies.includes(topology)) {
+        if (name !== undefined) throw new Error(`no fault '${name}' for ${topology}`)
+        await wait(Math.max(0, endMs - performance.now()))
+        break
+      }
+      rounds++
+      const isLong = fault.isOutage && rounds % options.longEvery === 0
+      const [fromMs, startMs] = [Date.now() - 20, performance.now()]
+      tell(`${name}${isLong ? ', long' : ''}`)
+      await strike(fault, stage, dice, SHARDS, isLong ? UNREADY_MS + 1_500 : 0)
+      const healedMs = performance.now()
+      if (isLong && topology === 'standalone') {
+        for (const [at, watch] of watches.entries()) {
+          const tookMs = (watch.firstUnready(startMs) ?? Number.POSITIVE_INFINITY) - startMs
+          slowestUnready = Math.max(slowestUnready, tookMs)
+          if (tookMs > UNREADY_MS + SLACK_MS)
+            late.push(`gateway ${at} is ready ${Math.round(tookMs)} ms after ${name}`)
+        }
+      }
+      // `/readyz` may not have noticed yet that anything happened.
+      await wait(100)
+      await becomesReady(healedMs)
+      const tookMs = performance.now() - healedMs
+      if (tookMs > READY_MS + SLACK_MS)
+        late.push(`not ready ${Math.round(tookMs)} ms after the end of ${name}`)
+      await wait(SETTLE_MS)
+      recorder.disturbed.push({ fromMs, toMs: Date.now() })
+      await wait(500 + dice.below(500))
+    }
+    for (const actor of actors) actor.rest()
+    await Promise.all(actors.map((actor) => actor.idle()))
+    await quiet(recorder)
+    for (const [at, gateway] of stage.gateways.entries()) {
+      if (!gateway.isAlive)
+        violations.push({
+          promise: 'life',
+          text: `gateway ${at} ended: ${gateway.log.slice(-1_000)}`,
+        })
+      else if (/unhandled|uncaught|"level":(50|60)/i.test(gateway.log))
+        violations.push({ promise: 'life', text: `gateway ${at} says: ${faultyLine(gateway.log)}` })
+    }
+    await Promise.all(actors.map((actor) => actor.stop()))
+  } finally {
+    await Promise.all(watches.map((watch) => watch.stop()))
+    await stage.stop()
+    await Promise.all(actors.map((actor) => actor.stop()))
+  }
+  for (const [error, count] of recorder.errors) {
+    const isAllowed = error.startsWith(`${NATIVE}: `) || /^[^:]*: TRYAGAIN /.test(error)
+    if (!isAllowed) violations.push({ promise: 'errors', text: `${error} (${count} times)` })
+  }
+  const verdict = check(recorder.history(topology))
+  return {
+    violations: [...violations, ...verdict.violations],
+    figures: verdict.figures,
+    rounds,
+    readiness: { slowestUnready, slowestReady, late },
+    errors: recorder.errors,
+    seconds: (performance.now() - beginMs) / 1_000,
+  }
+}
+
+function faultyLine(log: string): string {
+  return log.split('\n').find((line) => /unhandled|uncaught|"level":(50|60)/i.test(line)) ?? ''
+}
+
+/** Waits until nothing has been recorded for a second. */
+async function quiet(recorder: Recorder): Promise<void> {
+  const deadlineMs = Date.now() + 15_000
+  while (Date.now() - recorder.lastMs < 1_000 && Date.now() < deadlineMs) await wait(50)
+}
+
+/** Subscribers of every kind, publishers and restless clients at each gateway, and clients of the upstream itself. */
+function startActors(stage: Stage, recorder: Recorder, dice: Dice, rate: number): Actor[] {
+  const { upstream, gateways } = stage
+  const isCluster = upstream.kind === 'cluster'
+  const actors: Actor[] = []
+  const play = (
+    place: () => Place | Promise<Place>,
+    name: string,
+    transport: Transport,
+    role: Parameters<typeof startActor>[4],
+  ): void => void actors.push(startActor(recorder, name, transport, place, role))
+  const load = {
+    perSecond: rate / (gateways.length * 2 + 1),
+    channels: CHANNELS,
+    shardChannels: SHARDS,
+    transactions: 10,
+    isMasterAsked: false,
+  }
+  for (const [at, gateway] of gateways.entries()) {
+    const { port, wsUrl } = gateway
+    const name = `g${at}`
+    const place = (): Place => ({ name, port, wsUrl, mint: (sub) => gateway.mint(sub) })
+    const everything = { channel: CHANNELS, pattern: PATTERNS, shard: SHARDS }
+    play(place, `${name}-all`, 'websocket', subscriber(everything))
+    play(place, `${name}-ws`, 'websocket', subscriber({ channel: CHANNELS.slice(at) }))
+    play(place, `${name}-patterns`, 'resp3', subscriber({ pattern: PATTERNS }))
+    play(place, `${name}-resp2`, 'resp2', subscriber({ channel: CHANNELS, shard: SHARDS }))
+    play(place, `${name}-churn`, at % 2 === 0 ? 'resp3' : 'websocket', churner(dice, CHURNED))
+    play(place, `${name}-pub`, 'resp3', publisher(dice, load))
+    play(place, `${name}-own`, 'websocket', publisher(dice, load, everything))
+  }
+  const native = (channel: string) => async (): Promise<Place> =>
+    nativePlace(await upstream.servers.portFor(channel))
+  const shard = SHARDS[0] as string
+  play(
+    native(shard),
+    'native-resp3',
+    'resp3',
+    subscriber({ channel: CHANNELS, pattern: PATTERNS, shard: [shard] }),
+  )
+  play(native(''), 'native-resp2', 'resp2', subscriber({ channel: CHANNELS }))
+  play(
+    native(shard),
+    'native-pub',
+    'resp3',
+    publisher(dice, {
+      ...load,
+      shardChannels: isCluster ? [shard] : SHARDS,
+      transactions: 0,
+      isMasterAsked: upstream.kind === 'sentinel',
+    }),
+  )
+  return actors
+}

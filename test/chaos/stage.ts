@@ -1,0 +1,74 @@
+import { startCluster, type Cluster } from '../support/topologies/cluster.ts'
+import { GatewayProcess } from '../support/topologies/gateway.ts'
+import type { Program } from '../support/topologies/node.ts'
+import { startSentinelTrio, type SentinelTrio } from '../support/topologies/sentinel.ts'
+import { startStandalone, type Standalone } from '../support/topologies/standalone.ts'
+import { TcpProxy } from '../support/topologies/tcp-proxy.ts'
+
+/** What is put on a stage. */
+export interface StageOptions {
+  readonly topology: 'standalone' | 'sentinel' | 'cluster'
+  readonly program: Program
+  readonly gateways: number
+  /** The folder of the built program. */
+  readonly dist?: string
+}
+
+/** An upstream of one kind. */
+export type Upstream =
+  | { readonly kind: 'standalone'; readonly servers: Standalone }
+  | { readonly kind: 'sentinel'; readonly servers: SentinelTrio }
+  | { readonly kind: 'cluster'; readonly servers: Cluster }
+
+/** A running upstream with its gateways. */
+export interface Stage {
+  readonly upstream: Upstream
+  readonly gateways: readonly GatewayProcess[]
+  /** Before a standalone upstream, one for each gateway. */
+  readonly proxies: readonly TcpProxy[]
+  stop(): Promise<void>
+}
+
+/** What a subscriber may leave unread at the upstream. */
+const OUTPUT_LIMIT = ['--client-output-buffer-limit', 'pubsub 256kb 0 0']
+
+/** Starts an upstream, proxies and gateways. */
+export async function startStage(options: StageOptions): Promise<Stage> {
+  const upstream = await startUpstream(options)
+  const { servers } = upstream
+  const proxies: TcpProxy[] = []
+  const gateways: GatewayProcess[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(gateways.map((gateway) => gateway.stop()))
+    await Promise.all(proxies.map((proxy) => proxy.stop()))
+    await servers.stop()
+  }
+  try {
+    for (let at = 0; at < options.gateways; at++) {
+      let { url } = servers
+      if (upstream.kind === 'standalone') {
+        const proxy = await TcpProxy.start(upstream.servers.node.port)
+        proxies.push(proxy)
+        url = `redis://127.0.0.1:${proxy.port}`
+      }
+      const { dist } = options
+      gateways.push(await GatewayProcess.start({ upstream: url, ...(dist ? { dist } : {}) }))
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { upstream, gateways, proxies, stop }
+}
+
+async function startUpstream({ topology, program }: StageOptions): Promise<Upstream> {
+  const options = { program, directives: OUTPUT_LIMIT }
+  switch (topology) {
+    case 'standalone':
+      return { kind: topology, servers: await startStandalone(options) }
+    case 'sentinel':
+      return { kind: topology, servers: await startSentinelTrio(options) }
+    case 'cluster':
+      return { kind: topology, servers: await startCluster(options) }
+  }
+}

@@ -1,0 +1,405 @@
+import { compileGlob, type Glob } from '../../shared/glob.ts'
+import {
+  NATIVE,
+  type History,
+  type Message,
+  type Moment,
+  type Session,
+  type SessionEvent,
+  type Span,
+} from './history.ts'
+import { idOf, intervalsOf, shown, type Interval } from './intervals.ts'
+import { contradiction } from './order.ts'
+
+/** Clocks of two processes on one machine, and the milliseconds that a gap is rounded to. */
+const CLOCK_MS = 5
+
+/** After a client has gone, a publish may count it for so long. */
+const FAREWELL_MS = 1_000
+
+/** A broken promise. */
+export interface Violation {
+  /** `P1` to `P5`, or `RESP` for a stream that cannot be understood. */
+  readonly promise: string
+  readonly text: string
+}
+
+/** Result of {@link check}: what was broken, and how much was looked at. */
+export interface Verdict {
+  readonly violations: readonly Violation[]
+  readonly figures: {
+    /** Messages that were published for certain, and those of them whose fate the publisher does not know. */
+    readonly published: number
+    readonly unknown: number
+    readonly notPublished: number
+    readonly deliveries: number
+    /** Messages that a subscriber missed within a gap, or at the end of its connection. */
+    readonly missedInGaps: number
+    readonly missedAtEnd: number
+    /** Messages that were lost in the upstream itself during a fault: on the bus of a cluster, or for its own clients. */
+    readonly lostUpstream: number
+    readonly gaps: number
+    /** The longest gap that was told, in ms. */
+    readonly longestGapMs: number
+    /** Numbers that PUBLISH answered for which exactly one was right. */
+    readonly exactNumbers: number
+  }
+}
+
+/**
+ * Holds what clients did and saw against the promises.
+ *
+ * - P1: nothing comes that nobody published, or that the publisher was told is not published; nothing comes twice
+ * - P2: one order for everybody (in a cluster: for each channel), which agrees with publishers and with time
+ * - P3: what is published after a confirmation arrives, or it was published within a gap that the subscriber is told of. Over TCP a
+ *   gap is told by the end of the connection; where a WebSocket of the same gateway is told, both have to agree
+ * - P4: the number that PUBLISH answers
+ * - P5: a client's own message comes after the reply
+ */
+export function check(history: History): Verdict {
+  const globs = new Globs()
+  const violations: Violation[] = []
+  const report = (promise: string, text: string): void => void violations.push({ promise, text })
+  const intervals = history.sessions.flatMap((session) => intervalsOf(session, report))
+  const sightings = sightingsOf(history.sessions)
+  for (const message of history.messages) {
+    if (message.outcome === 'not-published' && sightings.has(message))
+      report('P1', `${idOf(message)} arrives, but its publisher was told that it is not published`)
+  }
+  checkPatterns(intervals, globs, report)
+  checkOrder(history, report)
+  const losses = checkLosses(history, intervals, sightings, globs, report)
+  const exactNumbers = checkNumbers(history, intervals, sightings, globs, report)
+  const gaps = history.sessions.flatMap(gapsOf)
+  return {
+    violations,
+    figures: {
+      published: history.messages.filter(({ outcome }) => outcome === 'published').length,
+      unknown: history.messages.filter(({ outcome }) => outcome === 'unknown').length,
+      notPublished: history.messages.filter(({ outcome }) => outcome === 'not-published').length,
+      deliveries: [...sightings.values()].reduce((sum, { events }) => sum + events.length, 0),
+      ...losses,
+      gaps: gaps.length,
+      longestGapMs: gaps.reduce((most, { fromMs, toMs }) => Math.max(most, toMs - fromMs), 0),
+      exactNumbers,
+    },
+  }
+}
+
+/** Compiled patterns. */
+class Globs {
+  readonly #compiled = new Map<string, Glob>()
+
+  matches(pattern: string, channel: string): boolean {
+    return this.#glob(pattern).matches(channel)
+  }
+
+  /** Reports whether what a gateway subscribes to for a pattern, its literal head or less, brings a channel. */
+  mayCover(pattern: string, channel: string): boolean {
+    return channel.startsWith(this.#glob(pattern).literalHead)
+  }
+
+  #glob(pattern: string): Glob {
+    let glob = this.#compiled.get(pattern)
+    if (!glob) this.#compiled.set(pattern, (glob = compileGlob(pattern)))
+    return glob
+  }
+}
+
+type Reporter = (promise: string, text: string) => void
+
+/** Who received a message. */
+interface Sighting {
+  readonly events: { readonly session: Session; readonly event: MessageEvent }[]
+  first: Moment
+}
+
+type MessageEvent = Extract<SessionEvent, { readonly type: 'message' }>
+
+type GapEvent = Extract<SessionEvent, { readonly type: 'gap' }>
+
+function sightingsOf(sessions: readonly Session[]): Map<Message, Sighting> {
+  const sightings = new Map<Message, Sighting>()
+  for (const session of sessions) {
+    for (const event of session.events) {
+      if (event.type !== 'message' || !event.message) continue
+      const sighting = sightings.get(event.message)
+      if (!sighting) sightings.set(event.message, { events: [{ session, event }], first: event })
+      else {
+        sighting.events.push({ session, event })
+        if (event.tick < sighting.first.tick) sighting.first = event
+      }
+    }
+  }
+  return sightings
+}
+
+function gapsOf({ events }: Session): GapEvent[] {
+  return events.filter((event) => event.type === 'gap')
+}
+
+/** P1: a pattern brings only what it matches. */
+function checkPatterns(intervals: readonly Interval[], globs: Globs, report: Reporter): void {
+  for (const { session, kind, name, received } of intervals) {
+    for (const message of received) {
+      const isRight =
+        kind === 'pattern' ? globs.matches(name, message.channel) : name === message.channel
+      if (!isRight)
+        report(
+          'P1',
+          `${session.name} gets ${idOf(message)} of ${shown(message.channel)} by ${shown(name)}`,
+        )
+    }
+  }
+}
+
+/** P2. */
+function checkOrder(history: History, report: Reporter): void {
+  const isCluster = history.topology === 'cluster'
+  // The bus keeps no order between what different nodes were told: natively published messages go to any of them.
+  const counts = (message: Message): boolean =>
+    !isCluster || message.space === 'shard' || message.place !== NATIVE
+  const groupOf = ({ space, channel }: Message): string => (isCluster ? `${space} ${channel}` : '')
+  const groups = new Map<string, { messages: Message[]; sequences: Map<Session, Message[]> }>()
+  const group = (message: Message) => {
+    const name = groupOf(message)
+    let found = groups.get(name)
+    if (!found) groups.set(name, (found = { messages: [], sequences: new Map() }))
+    return found
+  }
+  for (const message of history.messages) if (counts(message)) group(message).messages.push(message)
+  for (const session of history.sessions) {
+    for (const event of session.events) {
+      if (event.type !== 'message' || !event.message || !counts(event.message)) continue
+      const { sequences } = group(event.message)
+      const seen = sequences.get(session)
+      if (seen) seen.push(event.message)
+      else sequences.set(session, [event.message])
+    }
+  }
+  for (const { messages, sequences } of groups.values()) {
+    const circle = contradiction(
+      messages,
+      [...sequences].map(([session, seen]) => ({ witness: session.name, messages: seen })),
+    )
+    if (circle !== undefined) report('P2', `no order: ${circle}`)
+  }
+}
+
+/** The time within which a message was published, as far as it is known. */
+function timeOf(message: Message, sighting: Sighting | undefined): Span {
+  const answeredMs = message.outcome === 'published' ? message.answered?.ms : undefined
+  const seenMs = sighting?.first.ms
+  const toMs = Math.min(answeredMs ?? Number.POSITIVE_INFINITY, seenMs ?? Number.POSITIVE_INFINITY)
+  return { fromMs: message.sent.ms, toMs }
+}
+
+function overlaps(one: Span, other: Span): boolean {
+  return one.fromMs <= other.toMs + CLOCK_MS && other.fromMs <= one.toMs + CLOCK_MS
+}
+
+/** P3. */
+function checkLosses(
+  history: History,
+  intervals: readonly Interval[],
+  sightings: ReadonlyMap<Message, Sighting>,
+  globs: Globs,
+  report: Reporter,
+): Pick<Verdict['figures'], 'missedInGaps' | 'missedAtEnd' | 'lostUpstream'> {
+  const figures = { missedInGaps: 0, missedAtEnd: 0, lostUpstream: 0 }
+  const certain = history.messages.filter(
+    (message) => message.outcome === 'published' || sightings.has(message),
+  )
+  const byChannel = new Map<string, Message[]>()
+  for (const message of certain) {
+    const name = `${message.space} ${message.channel}`
+    const list = byChannel.get(name)
+    if (list) list.push(message)
+    else byChannel.set(name, [message])
+  }
+  const witnesses = new Map<string, GapEvent[]>()
+  const watched = new Set<string>()
+  for (const session of history.sessions) {
+    if (session.transport !== 'websocket') continue
+    watched.add(session.place)
+    const known = witnesses.get(session.place) ?? []
+    witnesses.set(session.place, known)
+    known.push(...gapsOf(session))
+  }
+  for (const interval of intervals) {
+    const { session, kind, name, joined, received } = interval
+    if (!joined) continue
+    const own = gapsOf(session).filter((gap) => gap.name === undefined || gap.name === name)
+    const latest = latestOf(interval)
+    const space = kind === 'shard' ? 'shard' : 'channel'
+    const lists =
+      kind === 'pattern'
+        ? [...byChannel].flatMap(([channel, list]) =>
+            channel.startsWith('channel ') && globs.matches(name, channel.slice(8)) ? [list] : [],
+          )
+        : [byChannel.get(`${space} ${name}`) ?? []]
+    for (const message of lists.flat()) {
+      if (message.sent.tick < joined.tick || received.has(message)) continue
+      if (interval.left && message.sent.tick > interval.left.tick) continue
+      const time = timeOf(message, sightings.get(message))
+      if (interval.leaving && !isFollowed(message, latest)) {
+        figures.missedAtEnd++
+        continue
+      }
+      if (own.some((gap) => overlaps(time, gap))) {
+        figures.missedInGaps++
+        continue
+      }
+      const isTold = session.transport === 'tcp' && interval.isCutOff && isEndedByServer(session)
+      const others = witnesses.get(session.place) ?? []
+      if (isTold && (!watched.has(session.place) || others.some((gap) => overlaps(time, gap)))) {
+        figures.missedInGaps++
+        continue
+      }
+      if (
+        ((history.topology === 'cluster' && kind !== 'shard') || session.place === NATIVE) &&
+        history.disturbed.some((span) => overlaps(time, span))
+      ) {
+        figures.lostUpstream++
+        continue
+      }
+      const told = [...own, ...(isTold ? others : [])].map(
+        ({ fromMs, toMs }) => `${fromMs}-${toMs}`,
+      )
+      report(
+        'P3',
+        `${session.name} misses ${idOf(message)} of ${shown(name)}, published ${time.fromMs}-${time.toMs}; gaps: ${told.join(', ') || 'none'}`,
+      )
+    }
+  }
+  return figures
+}
+
+/** The last that a subscription received: by time, and by publisher. */
+interface Latest {
+  readonly sentTick: number
+  readonly numbers: ReadonlyMap<string, number>
+}
+
+function latestOf({ received }: Interval): Latest {
+  let sentTick = -1
+  const numbers = new Map<string, number>()
+  for (const { publisher, number, sent, outcome } of received) {
+    sentTick = Math.max(sentTick, sent.tick)
+    if (outcome === 'published')
+      numbers.set(publisher, Math.max(numbers.get(publisher) ?? -1, number))
+  }
+  return { sentTick, numbers }
+}
+
+/** Reports whether a subscription received something that was published later for certain. */
+function isFollowed({ publisher, number, answered, outcome }: Message, latest: Latest): boolean {
+  if (outcome !== 'published') return false
+  if ((latest.numbers.get(publisher) ?? -1) > number) return true
+  return answered !== undefined && answered.tick < latest.sentTick
+}
+
+function isEndedByServer({ events }: Session): boolean {
+  return events.some((event) => event.type === 'closed' && event.by === 'server')
+}
+
+/**
+ * P4: from below what was really delivered, at any time; from above, and both exactly where they meet, what was subscribed, while
+ * nothing disturbed it.
+ *
+ * @returns How many numbers were exactly known.
+ */
+function checkNumbers(
+  history: History,
+  intervals: readonly Interval[],
+  sightings: ReadonlyMap<Message, Sighting>,
+  globs: Globs,
+  report: Reporter,
+): number {
+  let exact = 0
+  const troubled: Span[] = [...history.disturbed, ...history.sessions.flatMap(gapsOf)]
+  const byName = new Map<string, Interval[]>()
+  const patterns: Interval[] = []
+  for (const interval of intervals) {
+    const name = `${interval.kind} ${interval.name}`
+    if (interval.kind === 'pattern') patterns.push(interval)
+    else byName.set(name, [...(byName.get(name) ?? []), interval])
+  }
+  const patternsOf = new Map<string, Interval[]>()
+  const covering = (channel: string): Interval[] => {
+    let found = patternsOf.get(channel)
+    if (!found) {
+      found = patterns.filter(({ name }) => globs.mayCover(name, channel))
+      patternsOf.set(channel, found)
+    }
+    return found
+  }
+  for (const message of history.messages) {
+    const { receivers, outcome, answered, space, channel, place } = message
+    // A node of a cluster counts its own subscribers alone.
+    if (history.topology === 'cluster' && space === 'channel') continue
+    if (outcome !== 'published' || receivers === undefined || !answered) continue
+    const time = { fromMs: message.sent.ms, toMs: answered.ms }
+    const isTroubled = troubled.some((span) => overlaps(time, span))
+    // A replica hands on what its master is told, and is not counted; during a failover there may be subscribers at it.
+    if (isTroubled && history.topology === 'sentinel') continue
+    const delivered = deliveredAtLeast(place, sightings.get(message))
+    if (receivers < delivered)
+      report('P4', `${idOf(message)} is answered ${receivers}, but ${delivered} received it`)
+    if (isTroubled) continue
+    const relevant =
+      space === 'shard'
+        ? (byName.get(`shard ${channel}`) ?? [])
+        : [...(byName.get(`channel ${channel}`) ?? []), ...covering(channel)]
+    const { least, most } = expectedNumber(message, answered, relevant, globs)
+    if (receivers < least || receivers > most)
+      report('P4', `${idOf(message)} is answered ${receivers}, where ${least} to ${most} is right`)
+    if (least === most) exact++
+  }
+  return exact
+}
+
+/** The smallest number that accounts for who received a message: each other gateway counts one for a name, one for its patterns. */
+function deliveredAtLeast(place: string, sighting: Sighting | undefined): number {
+  let count = 0
+  const others = new Set<string>()
+  for (const { session, event } of sighting?.events ?? []) {
+    if (session.place === place || session.place === NATIVE) count++
+    else others.add(`${session.place} ${event.kind === 'pattern' ? 'by pattern' : 'by name'}`)
+  }
+  return count + others.size
+}
+
+/** The numbers that are possible, given the subscriptions that a channel could have had. */
+function expectedNumber(
+  { place, sent, channel }: Message,
+  answered: Moment,
+  relevant: readonly Interval[],
+  globs: Globs,
+): { readonly least: number; readonly most: number } {
+  let [least, most] = [0, 0]
+  const others = new Map<string, { held: boolean; heads: Set<string> }>()
+  for (const { session, kind, name, joining, joined, leaving, left } of relevant) {
+    const isCertain = joined !== undefined && joined.tick < sent.tick
+    const isHeld = isCertain && !(leaving && leaving.tick < answered.tick)
+    const hasBegun = joining.tick < answered.tick
+    const isOver = left !== undefined && left.ms + FAREWELL_MS < sent.ms
+    if (session.place === place || session.place === NATIVE) {
+      if (kind === 'pattern' && !globs.matches(name, channel)) continue
+      if (isHeld) least++
+      if (hasBegun && !isOver) most++
+      continue
+    }
+    // A gateway keeps a name for a while when the last one is out. A pattern is covered by its head, a part of it, or `*`.
+    const what = `${session.place} ${kind === 'pattern' ? 'by pattern' : 'by name'}`
+    const other = others.get(what) ?? { held: false, heads: new Set<string>() }
+    others.set(what, other)
+    if (isHeld) other.held = true
+    if (hasBegun) other.heads.add(name)
+  }
+  for (const { held, heads } of others.values()) {
+    if (held) least++
+    most += heads.size
+  }
+  return { least, most }
+}

@@ -1,0 +1,135 @@
+import { connect } from 'node:net'
+import { WebSocket } from 'ws'
+import { RespReader } from '../../shared/resp/reader.ts'
+import type { RespValue } from '../../shared/resp/types.ts'
+
+/** Receives what a connection brings. */
+export interface WireListener {
+  value(value: RespValue): void
+  /** Bytes that are no RESP came; the connection is ended. */
+  nonsense(text: string): void
+  /** Called once. */
+  closed(): void
+}
+
+/** A connection that carries RESP, over TCP or WebSocket. */
+export interface Wire {
+  /** Listens from now on. */
+  listen(listener: WireListener): void
+  send(bytes: Buffer): void
+  /** Ends the connection at once. */
+  close(): void
+  /** Stops and starts reading. */
+  pause(): void
+  resume(): void
+}
+
+/** Longest wait for a connection. */
+const PATIENCE_MS = 3_000
+
+class Inlet {
+  readonly #reader = new RespReader()
+  readonly #early: Buffer[] = []
+  #listener: WireListener | undefined
+  #isClosed = false
+
+  listen(listener: WireListener, end: () => void): void {
+    this.#listener = listener
+    this.#end = end
+    for (const chunk of this.#early.splice(0)) this.take(chunk)
+    if (this.#isClosed) listener.closed()
+  }
+
+  #end: () => void = () => {}
+
+  take(chunk: Buffer): void {
+    const listener = this.#listener
+    if (!listener) {
+      this.#early.push(chunk)
+      return
+    }
+    if (this.#isClosed) return
+    try {
+      this.#reader.push(chunk)
+      for (let value = this.#reader.next(); value !== undefined; value = this.#reader.next())
+        listener.value(value)
+    } catch (error) {
+      listener.nonsense(`bytes that are no RESP: ${String(error)}`)
+      this.#end()
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#listener?.closed()
+  }
+}
+
+/** Connects to a port of 127.0.0.1. @throws Error It is refused, or takes three seconds. */
+export async function connectTcp(port: number): Promise<Wire> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const inlet = new Inlet()
+  socket.on('data', (chunk) => inlet.take(chunk))
+  socket.on('close', () => inlet.close())
+  await opened(
+    (resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('error', reject)
+    },
+    () => socket.destroy(),
+  )
+  socket.on('error', () => {})
+  return {
+    listen: (listener) => inlet.listen(listener, () => socket.destroy()),
+    send: (bytes) => void socket.write(bytes),
+    close: () => socket.destroy(),
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+  }
+}
+
+/** Opens a WebSocket with a token. @throws Error It is refused, or takes three seconds. */
+export async function connectWebSocket(url: string, token: string): Promise<Wire> {
+  const webSocket = new WebSocket(url, ['resp3', `bearer.${token}`])
+  const inlet = new Inlet()
+  webSocket.on('message', (data) => inlet.take(data as Buffer))
+  webSocket.on('close', () => inlet.close())
+  await opened(
+    (resolve, reject) => {
+      webSocket.once('open', resolve)
+      webSocket.once('error', reject)
+    },
+    () => webSocket.terminate(),
+  )
+  webSocket.on('error', () => {})
+  return {
+    listen: (listener) => inlet.listen(listener, () => webSocket.terminate()),
+    send: (bytes) => webSocket.send(bytes),
+    close: () => webSocket.terminate(),
+    pause: () => webSocket.pause(),
+    resume: () => webSocket.resume(),
+  }
+}
+
+function opened(
+  open: (resolve: () => void, reject: (error: Error) => void) => void,
+  giveUp: () => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      giveUp()
+      reject(new Error('no connection'))
+    }, PATIENCE_MS)
+    open(
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      (error) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
+  })
+}
