@@ -167,6 +167,6 @@ function publishOne(client: RecordedClient, dice: Dice, load: Load): void {
     // Shard channels of one slot alone may share a transaction.
     const one = dice.pick(channels)
     const several = isShard ? [one, one, one] : dice.several(1, 4, () => dice.pick(channels))
-    client.publishTogether(space, several, size)
+    client.publishTogether(space, several, Math.min(size, 5_000))
   } else client.publish(space, dice.pick(channels), size)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Dice } from '../fuzz/dice.ts'
 import { check, type Verdict, type Violation } from '../history/checker.ts'
-import { NATIVE } from '../history/history.ts'
+import { NATIVE, type History } from '../history/history.ts'
 import { nativePlace, Recorder, type Place, type Transport } from '../history/recorder.ts'
 import type { Program } from '../support/topologies/node.ts'
 import { churner, publisher, startActor, subscriber, type Actor, type Names } from './actors.ts'
@@ -50,6 +50,9 @@ export interface ChaosOptions {
 /** Outcome of a run. */
 export interface ChaosReport extends Verdict {
   readonly rounds: number
+  /** Connections that a server ended, by place. */
+  readonly ends: ReadonlyMap<string, number>
+  readonly history: History
   /** How late `/readyz` was, in ms. */
   readonly readiness: {
     readonly slowestUnready: number
@@ -144,8 +147,18 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     const isAllowed = error.startsWith(`${NATIVE}: `) || /^[^:]*: TRYAGAIN /.test(error)
     if (!isAllowed) violations.push({ promise: 'errors', text: `${error} (${count} times)` })
   }
-  const verdict = check(recorder.history(topology))
+  const history = recorder.history(topology)
+  const verdict = check(history)
+  const ends = new Map<string, number>()
+  for (const { place, transport, events } of history.sessions) {
+    const last = events.at(-1)
+    if (last?.type !== 'closed' || last.by === 'client') continue
+    const what = `${place}, ${transport} ${last.reason ?? ''}`.trim()
+    ends.set(what, (ends.get(what) ?? 0) + 1)
+  }
   return {
+    ends,
+    history,
     violations: [...violations, ...verdict.violations],
     figures: verdict.figures,
     rounds,

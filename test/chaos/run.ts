@@ -3,9 +3,11 @@
  * checks that against the promises of docs/scaling.md.
  *
  * `npm run chaos [-- --topology standalone|sentinel|cluster --fault kill,pause --rounds N --seconds N --rate N --seed N
- * --gateways N --program redis-server|valkey-server]`. Exits with 1 if a promise was broken.
+ * --gateways N --program redis-server|valkey-server --long N --dump FILE]`: every Nth fault is long; the file gets all that was seen. Exits with 1 if a promise was broken.
  */
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { describeHistory } from '../history/describe.ts'
 import type { Program } from '../support/topologies/node.ts'
 import { chaos, type ChaosReport } from './chaos.ts'
 import { FAULTS } from './faults.ts'
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     gateways: { type: 'string', default: '3' },
     seed: { type: 'string', default: '1' },
     long: { type: 'string', default: '4' },
+    dump: { type: 'string' },
   },
 })
 
@@ -44,15 +47,25 @@ const report = await chaos({
   tell: (text) => console.log(`${new Date().toISOString().slice(11, 23)} ${text}`),
 })
 print(report)
+if (values.dump !== undefined) writeFileSync(values.dump, describeHistory(report.history), 'latin1')
 process.exit(report.violations.length + report.readiness.late.length > 0 ? 1 : 0)
 
-function print({ violations, figures, readiness, rounds, errors, seconds }: ChaosReport): void {
+function print({
+  violations,
+  figures,
+  readiness,
+  rounds,
+  ends,
+  errors,
+  seconds,
+}: ChaosReport): void {
   console.log(`${topology}, seed ${values.seed}: ${rounds} faults in ${seconds.toFixed(0)} s`)
   for (const [name, figure] of Object.entries(figures))
     console.log(`${String(figure).padStart(9)} ${name}`)
   console.log(
     `readyz: false after ${readiness.slowestUnready.toFixed(0)} ms, true after ${readiness.slowestReady.toFixed(0)} ms at the latest`,
   )
+  for (const [what, count] of ends) console.log(`${String(count).padStart(9)} ended by ${what}`)
   for (const [error, count] of errors) console.log(`${String(count).padStart(9)} ${error}`)
   for (const text of readiness.late) console.log(`late: ${text}`)
   for (const { promise, text } of violations.slice(0, MOST_SHOWN))

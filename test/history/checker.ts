@@ -250,7 +250,7 @@ function checkLosses(
         figures.missedInGaps++
         continue
       }
-      const isTold = session.transport === 'tcp' && interval.isCutOff && isEndedByServer(session)
+      const isTold = session.transport === 'tcp' && isEndedByServer(session)
       const others = witnesses.get(session.place) ?? []
       if (isTold && (!watched.has(session.place) || others.some((gap) => overlaps(time, gap)))) {
         figures.missedInGaps++

@@ -69,7 +69,12 @@ export type SessionEvent = Moment &
         readonly fromMs: number
         readonly toMs: number
       }
-    | { readonly type: 'closed'; readonly by: 'server' | 'client' }
+    | {
+        readonly type: 'closed'
+        readonly by: 'server' | 'client'
+        /** Close code and reason of a WebSocket. */
+        readonly reason?: string
+      }
     /** A reply that cannot be the answer to what was asked, or bytes that are no RESP. */
     | { readonly type: 'nonsense'; readonly text: string }
   )

@@ -18,8 +18,6 @@ export interface Interval {
   leaving: Moment | undefined
   /** When nothing may come any more. */
   left: Moment | undefined
-  /** Reports whether the end of the connection was the end. */
-  isCutOff: boolean
   readonly received: Set<Message>
 }
 
@@ -31,14 +29,22 @@ const key = (kind: SubscriptionKind, name: string): string => `${kind} ${name}`
 /** The subscriptions of a session, with what each of them received. */
 export function intervalsOf(session: Session, report: Report): Interval[] {
   const all: Interval[] = []
-  const current = new Map<string, Interval>()
+  // Several of one name where commands are sent before the ones before them are answered.
+  const current = new Map<string, Interval[]>()
   const seen = new Map<string, Set<Message>>()
   const answered = new Set<Message>()
   const early = new Set<Message>()
+  const openOf = (kind: SubscriptionKind, name: string): Interval[] => {
+    let open = current.get(key(kind, name))
+    if (!open) current.set(key(kind, name), (open = []))
+    return open
+  }
   for (const event of session.events) {
     switch (event.type) {
       case 'joining': {
-        if (current.has(key(event.kind, event.name))) break
+        const open = openOf(event.kind, event.name)
+        const last = open.at(-1)
+        if (last && !last.leaving) break
         const interval: Interval = {
           session,
           kind: event.kind,
@@ -47,43 +53,52 @@ export function intervalsOf(session: Session, report: Report): Interval[] {
           joined: undefined,
           leaving: undefined,
           left: undefined,
-          isCutOff: false,
           received: new Set(),
         }
         all.push(interval)
-        current.set(key(event.kind, event.name), interval)
+        open.push(interval)
         break
       }
       case 'joined': {
-        const interval = current.get(key(event.kind, event.name))
-        if (interval) interval.joined ??= event
-        else report('P3', `${session.name} is confirmed ${shown(event.name)}, which it did not ask`)
+        const open = openOf(event.kind, event.name)
+        const interval = open.find(({ joined }) => !joined)
+        if (interval) interval.joined = event
+        else if (open.length === 0)
+          report('P3', `${session.name} is confirmed ${shown(event.name)}, which it did not ask`)
         break
       }
-      case 'refused':
-      case 'left': {
-        const interval = current.get(key(event.kind, event.name))
-        if (!interval) break
-        // A cluster takes subscriptions to a slot away when it moves.
-        if (event.type === 'left' && !interval.leaving && session.place !== NATIVE) {
-          report('P3', `${session.name} loses ${shown(event.name)}, which it did not leave`)
-        }
+      case 'refused': {
+        const open = openOf(event.kind, event.name)
         // A name that was held before stays if a second command for it is refused.
-        if (event.type === 'refused' && interval.joined) break
+        const at = open.findIndex(({ joined }) => !joined)
+        const [interval] = at < 0 ? [] : open.splice(at, 1)
+        if (!interval) break
         interval.leaving ??= event
         interval.left = event
-        current.delete(key(event.kind, event.name))
         break
       }
       case 'leaving': {
-        const interval = current.get(key(event.kind, event.name))
+        const interval = openOf(event.kind, event.name).at(-1)
         if (interval) interval.leaving ??= event
+        break
+      }
+      case 'left': {
+        const open = openOf(event.kind, event.name)
+        const [interval] = open
+        if (!interval?.joined) break
+        open.shift()
+        // A cluster takes subscriptions to a slot away when it moves.
+        if (!interval.leaving && session.place !== NATIVE) {
+          report('P3', `${session.name} loses ${shown(event.name)}, which it did not leave`)
+        }
+        interval.leaving ??= event
+        interval.left = event
         break
       }
       case 'message': {
         const { message, kind, name } = event
         const what = `${session.name} gets ${message ? idOf(message) : 'bytes of nobody'} of ${shown(name)}`
-        const interval = current.get(key(kind, name))
+        const [interval] = openOf(kind, name)
         if (!interval?.joined) report('P1', `${what} without a confirmed subscription`)
         if (!message) {
           report('P1', what)
@@ -106,8 +121,7 @@ export function intervalsOf(session: Session, report: Report): Interval[] {
         answered.add(event.message)
         break
       case 'closed':
-        for (const interval of current.values()) {
-          interval.isCutOff = true
+        for (const interval of [...current.values()].flat()) {
           interval.leaving ??= event
           interval.left = event
         }

@@ -128,7 +128,7 @@ export class RecordedClient {
     wire.listen({
       value: (value) => this.#take(value),
       nonsense: (text) => this.#add({ type: 'nonsense', text }),
-      closed: () => this.#closed(),
+      closed: (reason) => this.#closed(reason),
     })
     if (transport === 'resp3') this.#send({ what: 'ignored' }, 'HELLO', '3')
   }
@@ -382,9 +382,9 @@ export class RecordedClient {
     this.#log.events.push({ ...message.answered, type: 'answered', message })
   }
 
-  #closed(): void {
+  #closed(reason: string): void {
     this.isOpen = false
-    this.#add({ type: 'closed', by: this.#isClosing ? 'client' : 'server' })
+    this.#add({ type: 'closed', by: this.#isClosing ? 'client' : 'server', reason })
     for (const due of this.#due.splice(0)) {
       const messages =
         due.what === 'publish' ? [due.message] : due.what === 'transaction' ? due.messages : []

@@ -8,8 +8,8 @@ export interface WireListener {
   value(value: RespValue): void
   /** Bytes that are no RESP came; the connection is ended. */
   nonsense(text: string): void
-  /** Called once. */
-  closed(): void
+  /** Called once. @param reason Close code and reason of a WebSocket; empty over TCP. */
+  closed(reason: string): void
 }
 
 /** A connection that carries RESP, over TCP or WebSocket. */
@@ -31,13 +31,13 @@ class Inlet {
   readonly #reader = new RespReader()
   readonly #early: Buffer[] = []
   #listener: WireListener | undefined
-  #isClosed = false
+  #closed: string | undefined
 
   listen(listener: WireListener, end: () => void): void {
     this.#listener = listener
     this.#end = end
     for (const chunk of this.#early.splice(0)) this.take(chunk)
-    if (this.#isClosed) listener.closed()
+    if (this.#closed !== undefined) listener.closed(this.#closed)
   }
 
   #end: () => void = () => {}
@@ -48,7 +48,7 @@ class Inlet {
       this.#early.push(chunk)
       return
     }
-    if (this.#isClosed) return
+    if (this.#closed !== undefined) return
     try {
       this.#reader.push(chunk)
       for (let value = this.#reader.next(); value !== undefined; value = this.#reader.next())
@@ -59,10 +59,10 @@ class Inlet {
     }
   }
 
-  close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#listener?.closed()
+  close(reason = ''): void {
+    if (this.#closed !== undefined) return
+    this.#closed = reason
+    this.#listener?.closed(reason)
   }
 }
 
@@ -94,7 +94,7 @@ export async function connectWebSocket(url: string, token: string): Promise<Wire
   const webSocket = new WebSocket(url, ['resp3', `bearer.${token}`])
   const inlet = new Inlet()
   webSocket.on('message', (data) => inlet.take(data as Buffer))
-  webSocket.on('close', () => inlet.close())
+  webSocket.on('close', (code, reason) => inlet.close(`${code} ${reason.toString()}`))
   await opened(
     (resolve, reject) => {
       webSocket.once('open', resolve)

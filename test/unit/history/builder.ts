@@ -58,9 +58,10 @@ export class Story {
         return teller
       },
       leave: (channel, kind = 'channel') => {
-        add({ type: 'leaving', kind, name: channel })
+        teller.leaving(channel, kind)
         teller.left(channel, kind)
       },
+      leaving: (channel, kind = 'channel') => add({ type: 'leaving', kind, name: channel }),
       left: (channel, kind = 'channel') => add({ type: 'left', kind, name: channel }),
       get: (message, by = message.channel, kind = message.space, channel = message.channel) =>
         add({ type: 'message', kind, name: by, channel, message }),
@@ -127,6 +128,7 @@ export interface Teller {
   join(channel: string, kind?: SubscriptionKind): Teller
   /** Asks for the end, and is confirmed. */
   leave(channel: string, kind?: SubscriptionKind): void
+  leaving(channel: string, kind?: SubscriptionKind): void
   left(channel: string, kind?: SubscriptionKind): void
   /** @param by The subscription. @param channel The channel that the message says it is from. */
   get(message: Message, by?: string, kind?: SubscriptionKind, channel?: string): void

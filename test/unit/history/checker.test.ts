@@ -52,6 +52,24 @@ describe('A history without a fault', () => {
   })
 })
 
+test('A history may have commands that are sent before the ones before them are answered', () => {
+  const story = new Story()
+  const client = story.session('a')
+  client.ask('news')
+  client.leaving('news')
+  client.ask('news')
+  client.confirmed('news')
+  client.left('news')
+  client.confirmed('news')
+  client.get(story.publish('news', 1))
+  client.leaving('news')
+  client.ask('news')
+  client.left('news')
+  client.refused('news')
+  story.publish('news', 0)
+  expect(broken(story)).toEqual([])
+})
+
 describe('P1: invention and duplicates', () => {
   test('bytes that nobody sent', () => {
     const story = new Story()
