@@ -124,6 +124,10 @@ interface PeerLine {
  */
 export const PEER_LINES = {
   connectionRejected: { level: 'debug', text: 'connection rejected' },
+  connectionRate: {
+    level: 'warn',
+    text: 'connections refused: one address opens them too fast (http-connection-rate-per-ip, tcp-connection-rate-per-ip)',
+  },
   handshakeFailed: { level: 'debug', text: 'TLS handshake failed' },
   originRefused: {
     level: 'warn',

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import fastify, {
@@ -41,10 +42,11 @@ export function createHttpServer(
   waiting: WaitingSockets,
   tls: ServerTls | undefined,
 ): FastifyInstance {
+  const trustProxy = trustOf(core.config.list('trusted-proxies'))
   const options = {
     // Requests are not logged: a line with a query string could hold a token.
     logger: false,
-    trustProxy: trustOf(core.config.list('trusted-proxies')),
+    trustProxy,
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: STALL_TIMEOUT_MS,
@@ -64,7 +66,11 @@ export function createHttpServer(
       : fastify({ ...options, http })
   ) as FastifyInstance
   if (tls) guardPeers(app.server, core.config, tls.auth)
-  watchConnections(app, waiting)
+  watchConnections(app, waiting, ({ remoteAddress = '' }) => {
+    // A proxy opens connections for many. Upgrades that come through it count by the address that it vouches for.
+    const isProxy = trustProxy !== false && trustProxy(remoteAddress)
+    return !isProxy && core.admission.isTooFast('http', remoteAddress)
+  })
   app.addHook('onRequest', (request, _reply, done) => {
     const { socket } = request.raw
     core.admission.whenDue(
@@ -108,10 +114,21 @@ export function createHttpServer(
   return app
 }
 
-/** Counts the connections of a server, and closes those that have waited longest where there are too many. */
-function watchConnections(app: FastifyInstance, waiting: WaitingSockets): void {
+/**
+ * Counts the connections of a server, and closes those that have waited longest where there are too many.
+ *
+ * @param isTooFast One whose address opens too many, which is closed at once.
+ */
+function watchConnections(
+  app: FastifyInstance,
+  waiting: WaitingSockets,
+  isTooFast: (socket: Socket) => boolean,
+): void {
   const { server } = app
-  server.on('connection', (socket) => waiting.add(socket))
+  server.on('connection', (socket: Socket) => {
+    if (isTooFast(socket)) socket.destroy()
+    else waiting.add(socket)
+  })
   server.on('request', (request, response) => {
     const { socket } = request
     waiting.startRequest(socket)

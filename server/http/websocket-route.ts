@@ -3,7 +3,13 @@ import fastifyWebsocket from '@fastify/websocket'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { RESP3_SUBPROTOCOL } from '../../shared/subprotocol.ts'
-import { hostAndPort, isLoopback, leavesLoopback, LocalAddress } from '../addresses.ts'
+import {
+  hostAndPort,
+  isLoopback,
+  leavesLoopback,
+  LocalAddress,
+  plainAddress,
+} from '../addresses.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Core } from '../core.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
@@ -177,13 +183,17 @@ function isUpgrade(request: FastifyRequest): boolean {
 
 function refusalOf(
   request: FastifyRequest,
-  { core, listener }: WebSocketRoute,
+  { core, listener, waiting }: WebSocketRoute,
 ): Refusal | undefined {
   const { config, counters, admission, peerLog } = core
   // Of an embedding application's server too, which may keep more headers, or drop some.
   const badHeaders = headerProblem(request.raw.rawHeaders)
   if (badHeaders) return badHeaders
   const ip = peerAddress(request)
+  // The server's own listeners have counted the connections that do not come through a proxy.
+  const isCounted =
+    waiting !== undefined && ip === plainAddress(request.raw.socket.remoteAddress ?? '')
+  if (!isCounted && admission.isTooFast('http', ip)) return rejectionRefusal('rate')
   const subprotocols = request.headers['sec-websocket-protocol']
   // Node asks for a Host on requests, and not on upgrades (RFC 9112 section 3.2, RFC 6455 section 4.2.1).
   if (request.headers.host === undefined) return { status: 400, error: 'a Host header is needed' }
@@ -221,7 +231,7 @@ export function isUndeclared(localAddress: string, binds: readonly string[]): bo
 
 /** The answer to an upgrade that admission rejects. */
 export function rejectionRefusal(rejection: Rejection): Refusal {
-  const isOfAddress = rejection === 'address'
+  const isOfAddress = rejection === 'address' || rejection === 'rate'
   return {
     status: isOfAddress ? 429 : 503,
     error: isOfAddress ? 'too many connections from this address' : 'no room for another client',

@@ -5,6 +5,7 @@ import type { Rejection } from '../command/counters.ts'
 import type { Services } from '../command/context.ts'
 import { ADMIN_PLACES } from '../config/open-files.ts'
 import { Arrivals } from './arrivals.ts'
+import { ConnectionRates } from './connection-rates.ts'
 
 /** A connection before it is admitted. */
 interface Arrival {
@@ -27,6 +28,9 @@ interface EarlyArrival {
   readonly drop: () => void
 }
 
+/** Answer to a RESP connection of an address that opens them too fast. */
+export const TOO_FAST = '-ERR too many new connections from this address\r\n'
+
 /** Redis' answer to a client that has no place, or no longer one. */
 export const FULL = '-ERR max number of clients reached\r\n'
 
@@ -48,6 +52,7 @@ export class Admission {
   readonly #server: AdmissionServer
   readonly #byPlace = new Map<string, number>()
   readonly #places = new WeakMap<Client, string>()
+  readonly #rates = { http: new ConnectionRates(), tcp: new ConnectionRates() }
   readonly #arrivals: Readonly<Record<ClientOrigin['listener'], Arrivals>>
   /** Undefined once all listeners are open. */
   #early: EarlyArrival[] | undefined = []
@@ -94,6 +99,22 @@ export class Admission {
     const early = this.#early ?? []
     this.#early = undefined
     return early
+  }
+
+  /**
+   * Decides about a connection that was just accepted, before anything is done for it: by the rate at which its address opens them
+   * (`http-connection-rate-per-ip`, `tcp-connection-rate-per-ip`). One that is refused is counted as rejected.
+   *
+   * @param ip Empty for a Unix socket, which has no limit.
+   */
+  isTooFast(kind: 'http' | 'tcp', ip: string): boolean {
+    const { clock, config, counters, peerLog } = this.#server
+    if (ip === '') return false
+    const perSecond = config.integer(`${kind}-connection-rate-per-ip`)
+    if (this.#rates[kind].admits(ip, perSecond, clock.monotonicMs())) return false
+    counters.countRejection('rate')
+    peerLog.write('connectionRate', () => ({ ip, kind }))
+    return true
   }
 
   /**

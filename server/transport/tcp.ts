@@ -6,7 +6,7 @@ import type { TransportName } from '../client/client.ts'
 import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
 import { mostHandshakes } from '../config/open-files.ts'
-import { FULL, type Admission } from './admission.ts'
+import { FULL, TOO_FAST, type Admission } from './admission.ts'
 import { readAsStream, SharedReadBuffer, SocketSink } from './raw-socket.ts'
 import { connectTcp, type ReceptionHost } from './reception.ts'
 import { changeTls, isPeerAllowed, type ServerTls } from './tls.ts'
@@ -84,6 +84,10 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
   const handshakes = new WaitingSockets(() => mostHandshakes(host.config.integer('maxclients')))
   const accept = (socket: Socket): void => {
     socket.on('error', destroyOnError)
+    if (endpoint.kind === 'tcp' && host.admission.isTooFast('tcp', socket.remoteAddress ?? '')) {
+      refusals.refuse(socket, TOO_FAST)
+      return
+    }
     host.admission.whenDue(
       'resp',
       () => {
@@ -104,7 +108,13 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
           acceptSecure,
         )
       : createServer({ ...options, pauseOnConnect: true }, accept)
-  if (endpoint.kind === 'tls') server.on('connection', (socket: Socket) => handshakes.add(socket))
+  if (endpoint.kind === 'tls') {
+    server.on('connection', (socket: Socket) => {
+      // Before the handshake, which is what costs.
+      if (host.admission.isTooFast('tcp', socket.remoteAddress ?? '')) socket.destroy()
+      else handshakes.add(socket)
+    })
+  }
   // A failed handshake is the peer's affair; the socket is gone already.
   server.on('tlsClientError', (error: Error, { remoteAddress: ip }: Socket) => {
     host.peerLog.write('handshakeFailed', () => ({ ip, reason: error.message }))

@@ -1,10 +1,18 @@
 import { WebSocket } from 'ws'
 import { connectRaw, encodeCommand, type RawClient } from '../support/resp-client.ts'
 import type { Target } from './peer.ts'
+import { waitedMs } from './processor.ts'
 
 /** Time between two messages of a publisher, and between two pings of the probe, in ms. */
 const PUBLISH_MS = 5
 const PING_MS = 20
+
+/** Round trip of a PING, in ms. */
+export interface RoundTrip {
+  readonly ms: number
+  /** Without the time for which server and probe waited for a processor that others had. */
+  readonly ownMs: number
+}
 
 /** What was wrong for a client that did nothing wrong. */
 export type Complaint = string
@@ -12,8 +20,7 @@ export type Complaint = string
 /** Clients that publish and count, and one that measures how long an answer takes. */
 export class HonestClients {
   readonly complaints: Complaint[] = []
-  /** Round trips of PING, in ms. */
-  readonly pings: number[] = []
+  readonly pings: RoundTrip[] = []
   readonly #subscribers: Subscriber[] = []
   readonly #publishers: Publisher[] = []
   readonly #timers: NodeJS.Timeout[] = []
@@ -24,7 +31,8 @@ export class HonestClients {
     return this.#publishers.reduce((sum, { next }) => sum + next, 0)
   }
 
-  async start(target: Target, token: string): Promise<void> {
+  /** @param serverPid Of the server, whose waiting is no fault of its own. */
+  async start(target: Target, token: string, serverPid: number | undefined): Promise<void> {
     const url = `ws://127.0.0.1:${target.httpPort}/ws`
     const complain = (text: Complaint): void => void this.complaints.push(text)
     for (let at = 0; at < 3; at++)
@@ -37,7 +45,7 @@ export class HonestClients {
       this.#timers.push(setInterval(() => publisher.publish(), PUBLISH_MS))
     this.#probe = await open(url, token)
     this.#probe.once('close', (code: number) => complain(`the probe was closed with ${code}`))
-    this.#measure(this.#probe)
+    this.#measure(this.#probe, serverPid)
   }
 
   /** Publishes no more, and waits until everybody has everything or it is certain that something is lost. */
@@ -60,14 +68,18 @@ export class HonestClients {
     for (const one of [...this.#subscribers, ...this.#publishers]) one.close()
   }
 
-  #measure(probe: WebSocket): void {
+  #measure(probe: WebSocket, serverPid: number | undefined): void {
     const ping = encodeCommand('PING')
+    const waited = (): number => waitedMs(serverPid) + waitedMs(process.pid)
     let sentMs = 0
+    let waitedBefore = 0
     probe.on('message', () => {
-      this.pings.push(performance.now() - sentMs)
+      const ms = performance.now() - sentMs
+      this.pings.push({ ms, ownMs: Math.max(0, ms - (waited() - waitedBefore)) })
       this.#timers.push(setTimeout(send, PING_MS))
     })
     const send = (): void => {
+      waitedBefore = waited()
       sentMs = performance.now()
       if (probe.readyState === WebSocket.OPEN) probe.send(ping)
     }

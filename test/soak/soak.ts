@@ -8,18 +8,34 @@ import { mintToken } from '../../server/token/mint.ts'
 import { ROOT } from '../support/process.ts'
 import { freePort } from '../support/free-port.ts'
 import { TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../support/server.ts'
-import { HonestClients, type Complaint } from './honest.ts'
+import { HonestClients, type Complaint, type RoundTrip } from './honest.ts'
 import type { Target } from './peer.ts'
 
 const HEAP_MEGABYTES = 256
+const MEGABYTE = 1_048_576
 
 export interface SoakOptions {
+  /** Of all floods together. */
   readonly seconds: number
+  /** Number of floods, one after the other. */
+  readonly floods: number
   readonly seed: number
-  /** Longest wait for the memory of the attacks to come back. */
-  readonly recoverySeconds: number
+  /** Between two floods. */
+  readonly restSeconds: number
   /** Only attacks whose names contain it. */
   readonly only?: string
+}
+
+interface Percentiles {
+  readonly median: number
+  readonly p99: number
+  readonly worst: number
+}
+
+/** Answer of the probe in the server. */
+interface Probed {
+  readonly turnMs: number
+  readonly usedBytes: number
 }
 
 /** Outcome of a soak. */
@@ -32,15 +48,25 @@ export interface SoakReport {
   readonly rounds: Readonly<Record<string, number>>
   readonly published: number
   /** Round trips of an honest PING under attack, in ms. */
-  readonly ping: { readonly median: number; readonly p99: number; readonly worst: number }
-  /** Resident memory of the server in MB: before the attacks, at most, and once they are over. */
-  readonly megabytes: { readonly before: number; readonly most: number; readonly after: number }
+  readonly ping: Percentiles
+  /** The same without the time for which others had the processor. */
+  readonly ownPing: Percentiles
+  /** Longest turn of the server's event loop, in ms of processor time. */
+  readonly longestTurnMs: number
+  /** Resident memory of the server in MB: before the attacks, at most, and after each flood and the rest that follows it. */
+  readonly megabytes: {
+    readonly before: number
+    readonly most: number
+    readonly afterFloods: readonly number[]
+  }
+  /** Heap and buffers in use after a full collection, in MB: before the attacks, and once they are over. */
+  readonly usedMegabytes: { readonly before: number; readonly after: number }
   readonly logLinesPerSecond: number
 }
 
 /** Attacks a server whose heap is small, while honest clients count what they get. Needs a build. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
-  const { seconds, seed, recoverySeconds, only = '' } = options
+  const { seconds, floods, seed, restSeconds, only = '' } = options
   const folder = mkdtempSync(join(tmpdir(), 'respcast-soak-'))
   const target = { respPort: await freePort(), httpPort: await freePort() }
   const logFile = join(folder, 'log')
@@ -51,20 +77,30 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const honest = new HonestClients()
   try {
     await isReady(logFile, () => crash)
-    await honest.start(target, await tokenFor('honest', 'honest'))
+    await honest.start(target, await tokenFor('honest', 'honest'), server.pid)
     await wait(500)
+    const { usedBytes: usedBefore } = await probe(server)
     const before = residentMegabytes(server)
     honest.pings.length = 0
-    const hostile = await startHostile(target, seed, only)
     let most = before
     const watch = setInterval(() => (most = Math.max(most, residentMegabytes(server))), 50)
-    const endMs = performance.now() + seconds * 1000
-    while (performance.now() < endMs && isAlive(server)) await wait(50)
-    const pings = honest.pings.toSorted((a, b) => a - b)
-    const rounds = await hostile.stop()
+    const pings: RoundTrip[] = []
+    const rounds: Record<string, number> = {}
+    const afterFloods: number[] = []
+    for (let flood = 0; flood < floods && isAlive(server); flood++) {
+      honest.pings.length = 0
+      const hostile = await startHostile(target, seed + flood, only)
+      const endMs = performance.now() + (seconds / floods) * 1000
+      while (performance.now() < endMs && isAlive(server)) await wait(50)
+      pings.push(...honest.pings)
+      for (const [name, count] of Object.entries(await hostile.stop()))
+        rounds[name] = (rounds[name] ?? 0) + count
+      await wait(restSeconds * 1000)
+      afterFloods.push(residentMegabytes(server))
+    }
     await honest.finish()
     clearInterval(watch)
-    const after = await memoryAfterwards(server, before, recoverySeconds)
+    const { turnMs, usedBytes } = await probe(server)
     const lines = readFileSync(logFile, 'latin1').split('\n').length
     return {
       complaints: honest.complaints.slice(0, 20),
@@ -74,8 +110,11 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
           : `${crash}: ${readFileSync(logFile, 'latin1').slice(-500)}`,
       rounds,
       published: honest.published,
-      ping: { median: at(pings, 0.5), p99: at(pings, 0.99), worst: at(pings, 1) },
-      megabytes: { before, most, after },
+      ping: percentiles(pings.map(({ ms }) => ms)),
+      ownPing: percentiles(pings.map(({ ownMs }) => ownMs)),
+      longestTurnMs: turnMs,
+      megabytes: { before, most, afterFloods },
+      usedMegabytes: { before: usedBefore / MEGABYTE, after: usedBytes / MEGABYTE },
       logLinesPerSecond: Math.round(lines / seconds),
     }
   } finally {
@@ -87,6 +126,22 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
 
 function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null
+}
+
+/** Asks the probe in the server, which forgets what it told. NaN if the server has ended. */
+async function probe(server: ChildProcess): Promise<Probed> {
+  const ended = { turnMs: Number.NaN, usedBytes: Number.NaN }
+  if (!isAlive(server)) return ended
+  return new Promise((resolve) => {
+    server.once('message', (answer) => resolve(answer as Probed))
+    server.once('exit', () => resolve(ended))
+    server.send('look')
+  })
+}
+
+function percentiles(values: readonly number[]): Percentiles {
+  const sorted = values.toSorted((a, b) => a - b)
+  return { median: at(sorted, 0.5), p99: at(sorted, 0.99), worst: at(sorted, 1) }
 }
 
 function at(sorted: readonly number[], share: number): number {
@@ -113,13 +168,16 @@ function startServer(
     process.execPath,
     [
       `--max-old-space-size=${HEAP_MEGABYTES}`,
+      '--expose-gc',
+      '--import',
+      join(import.meta.dirname, 'probe.mjs'),
       join(ROOT, 'dist/server/main.js'),
       ...args,
       '--dir',
       folder,
     ],
     {
-      stdio: ['ignore', log, log],
+      stdio: ['ignore', log, log, 'ipc'],
       cwd: folder,
       env: {
         PATH: process.env['PATH'],
@@ -197,19 +255,4 @@ function residentMegabytes({ pid }: ChildProcess): number {
   } catch {
     return 0
   }
-}
-
-/** The least that is resident within some seconds: memory comes back when the garbage collector has time. */
-async function memoryAfterwards(
-  server: ChildProcess,
-  before: number,
-  seconds: number,
-): Promise<number> {
-  let least = residentMegabytes(server)
-  const endMs = performance.now() + seconds * 1000
-  while (performance.now() < endMs && least > before * 1.2) {
-    await wait(100)
-    least = Math.min(least, residentMegabytes(server))
-  }
-  return least
 }

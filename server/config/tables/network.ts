@@ -156,6 +156,12 @@ export const LIMITS = {
     [0, INT_MAX],
     'TCP connections per address; 0 is no limit.',
   ),
+  'tcp-connection-rate-per-ip': integer(
+    0,
+    [0, INT_MAX],
+    'New TCP connections per address (IPv6: per /64), twice as many at once; 0 is no limit.',
+    { unit: 'per second' },
+  ),
   'auth-failure-delay': integer(
     1000,
     [0, 60_000],

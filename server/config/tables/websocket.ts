@@ -46,6 +46,12 @@ export const HTTP = {
     "The same for the administrators' listener.",
     AT_START,
   ),
+  'http-connection-rate-per-ip': integer(
+    0,
+    [0, INT_MAX],
+    'Connections per address (IPv6: per /64) to an HTTP listener, twice as many at once; 0 is no limit.',
+    { beyondLoopback: '50', unit: 'per second' },
+  ),
   'admin-insecure': boolean(
     'no',
     'Accept `admin-bind` beyond loopback in plain HTTP, and answer `/metrics` there without a token.',
@@ -167,9 +173,10 @@ export const WEBSOCKET = {
     0,
     [0, INT_MAX],
     'Names subscribed to per WebSocket; 0 is no limit.',
-    { unit: 'per second' },
+    { beyondLoopback: '200', unit: 'per second' },
   ),
   'ws-input-rate': memory('0', 'Bytes received per WebSocket; 0 is no limit.', {
+    beyondLoopback: '1mb',
     unit: 'bytes per second',
   }),
 }

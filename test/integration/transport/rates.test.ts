@@ -39,6 +39,50 @@ describe('connections of one address', () => {
   })
 })
 
+describe('connections that one address opens', () => {
+  test('beyond http-connection-rate-per-ip are closed before they have said anything', async () => {
+    const server = await open.server({ directives: { 'http-connection-rate-per-ip': '2' } })
+    const statuses: string[] = []
+    for (let i = 0; i < 10; i++) {
+      statuses.push(
+        await open.upgrade(server.httpPort).then(
+          ({ status }) => `${status}`,
+          () => 'closed',
+        ),
+      )
+    }
+    expect(statuses.slice(0, 5)).toEqual(['101', '101', '101', '101', '101'])
+    expect(statuses).toContain('closed')
+    expect(server.core.counters.rejections.get('rate')).toBeGreaterThan(0)
+    await (await open.tcp(server)).assertPong()
+  })
+
+  test('through a trusted proxy count by the address that it names, and are refused with 429', async () => {
+    const server = await open.server({
+      directives: { 'http-connection-rate-per-ip': '1', 'trusted-proxies': '127.0.0.1' },
+    })
+    const from = (address: string) =>
+      open.upgrade(server.httpPort, { headers: { 'X-Forwarded-For': address } })
+    const statuses = await Promise.all(
+      Array.from({ length: 10 }, async () => (await from('192.0.2.1')).status),
+    )
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0)
+    expect((await from('192.0.2.9')).status).toBe(101)
+  })
+
+  test('beyond tcp-connection-rate-per-ip are refused with a line', async () => {
+    const server = await open.server({ directives: { 'tcp-connection-rate-per-ip': '1' } })
+    const texts: string[] = []
+    for (let i = 0; i < 8; i++) {
+      const client = await open.tcp(server)
+      client.send(encodeCommand('PING'))
+      texts.push(await client.takeUntil('\r\n'))
+    }
+    expect(texts.slice(0, 3)).toEqual(['+PONG\r\n', '+PONG\r\n', '+PONG\r\n'])
+    expect(texts).toContain('-ERR too many new connections from this address\r\n')
+  })
+})
+
 test('X-Forwarded-For is the address in CLIENT LIST only from trusted-proxies', async () => {
   for (const [proxies, address] of [
     ['127.0.0.1', /\baddr=192\.0\.2\.1:\d+ /],

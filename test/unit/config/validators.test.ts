@@ -47,16 +47,21 @@ describe('Limits that are tighter once http-bind leaves loopback', () => {
     'ws-max-connections-per-user',
     'ws-command-rate',
     'ws-publish-rate',
+    'ws-subscription-rate',
+    'ws-input-rate',
+    'http-connection-rate-per-ip',
   ]
+  const tight = ['256', '32', '100', '50', '200', '1048576', '50']
+  const off = names.map(() => '0')
   const limits = (directives: Directives) =>
     settingsOf(directives)
       .get(names)
       .map(([, text]) => text)
 
   test('are on without a word, and only there', () => {
-    expect(limits(PUBLIC)).toEqual(['256', '32', '100', '50'])
-    expect(limits({ ...PUBLIC, 'http-bind': '127.0.0.1' })).toEqual(['0', '0', '0', '0'])
-    expect(limits({ ...PUBLIC, 'http-port': '0' })).toEqual(['0', '0', '0', '0'])
+    expect(limits(PUBLIC)).toEqual(tight)
+    expect(limits({ ...PUBLIC, 'http-bind': '127.0.0.1' })).toEqual(off)
+    expect(limits({ ...PUBLIC, 'http-port': '0' })).toEqual(off)
     expect(settingsOf(PUBLIC).source('ws-command-rate').where).toBe('default beyond loopback')
   })
 
@@ -66,6 +71,7 @@ describe('Limits that are tighter once http-bind leaves loopback', () => {
       '32',
       '0',
       '7',
+      ...tight.slice(4),
     ])
   })
 
@@ -84,7 +90,7 @@ describe('Limits that are tighter once http-bind leaves loopback', () => {
     config.set([['ws-publish-rate', '1']])
     const other = argvOf({ ...PUBLIC, 'http-bind': '127.0.0.1' })
     config.reload(loadConfig({ argv: other, env: {}, cwd: '/' }))
-    expect(config.get(names).map(([, text]) => text)).toEqual(['256', '32', '100', '50'])
+    expect(config.get(names).map(([, text]) => text)).toEqual(tight)
   })
 })
 

@@ -4,12 +4,15 @@ import { REJECTIONS } from '../../../server/command/counters.ts'
 import { messageLimits, rejectionRefusal } from '../../../server/http/websocket-route.ts'
 
 test('an address with too many connections is told so, any other rejection is a server without room', () => {
-  expect(rejectionRefusal('address')).toEqual({
-    status: 429,
-    error: 'too many connections from this address',
-    headers: { 'retry-after': '5' },
-  })
-  for (const rejection of REJECTIONS.filter((each) => each !== 'address')) {
+  const ofAddress = ['address', 'rate'] as const
+  for (const rejection of ofAddress) {
+    expect(rejectionRefusal(rejection)).toEqual({
+      status: 429,
+      error: 'too many connections from this address',
+      headers: { 'retry-after': '5' },
+    })
+  }
+  for (const rejection of REJECTIONS.filter((each) => !ofAddress.some((of) => of === each))) {
     expect(rejectionRefusal(rejection)).toEqual({
       status: 503,
       error: 'no room for another client',

@@ -123,6 +123,7 @@ describe('counters by name', () => {
     expect(lines.filter((line) => line.startsWith(metric))).toEqual([
       `${metric}{reason="maxclients"} 0`,
       `${metric}{reason="address"} 2`,
+      `${metric}{reason="rate"} 0`,
       `${metric}{reason="shutdown"} 0`,
       `${metric}{reason="protected-mode"} 1`,
     ])

@@ -61,6 +61,36 @@ test('counts TCP and TLS connections of one address together, and apart from Web
   expect(core.admission.admit({ transport: 'tcp', ip: '192.0.2.1' })).toBe('address')
 })
 
+describe('Connections of an address that opens them too fast', () => {
+  const start = () =>
+    new TestCore({ 'http-connection-rate-per-ip': '1', 'tcp-connection-rate-per-ip': '1' })
+  const open = (core: TestCore, kind: 'http' | 'tcp', ip: string) =>
+    Array.from({ length: 5 }, () => core.admission.isTooFast(kind, ip))
+
+  test('are refused beyond the burst, and counted', () => {
+    const core = start()
+    expect(open(core, 'http', '192.0.2.1')).toEqual([false, false, false, true, true])
+    expect(core.counters.rejections.get('rate')).toBe(2)
+    core.clock.advance(1_000)
+    expect(open(core, 'http', '192.0.2.1')).toEqual([false, true, true, true, true])
+  })
+
+  test('are counted apart for HTTP and RESP, and never on a Unix socket', () => {
+    const core = start()
+    open(core, 'http', '192.0.2.1')
+    expect(open(core, 'tcp', '192.0.2.1')).toEqual([false, false, false, true, true])
+    expect(open(core, 'tcp', '')).toEqual([false, false, false, false, false])
+  })
+
+  test('have no limit by default', () => {
+    const core = new TestCore()
+    for (let i = 0; i < 100; i++) {
+      expect(core.admission.isTooFast('http', '192.0.2.1')).toBe(false)
+      expect(core.admission.isTooFast('tcp', '192.0.2.1')).toBe(false)
+    }
+  })
+})
+
 test.each([
   ['tcp', '192.0.2.1', 'protected-mode'],
   ['tls', '2001:db8::1', 'protected-mode'],
