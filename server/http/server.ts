@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import fastify, {
@@ -122,10 +121,10 @@ export function createHttpServer(
 function watchConnections(
   app: FastifyInstance,
   waiting: WaitingSockets,
-  isTooFast: (socket: Socket) => boolean,
+  isTooFast: (socket: IncomingMessage['socket']) => boolean,
 ): void {
   const { server } = app
-  server.on('connection', (socket: Socket) => {
+  server.on('connection', (socket: IncomingMessage['socket']) => {
     if (isTooFast(socket)) socket.destroy()
     else waiting.add(socket)
   })
