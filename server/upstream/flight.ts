@@ -48,6 +48,7 @@ export class Flight implements Reply {
   #metCount = 0
   #deliveries = 0
   #isOver = false
+  #ends: (() => void)[] | undefined
 
   constructor(
     owner: FlightOwner,
@@ -78,6 +79,17 @@ export class Flight implements Reply {
   /** It has been answered, for good. */
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** Calls back when it has been answered. */
+  onEnd(callback: () => void): void {
+    ;(this.#ends ??= []).push(callback)
+  }
+
+  /** The bytes of its message. */
+  get payload(): Buffer {
+    const { memory, start, end } = this.#payload
+    return memory.subarray(start, end)
   }
 
   /** Some source of this gateway may bring it. */
@@ -113,9 +125,9 @@ export class Flight implements Reply {
     this.#settle()
   }
 
-  /** It ends with an error. */
-  fail(line: PublishAnswer): void {
-    this.#end(line)
+  /** It ends with this answer: an error, or what another node has answered. */
+  fail(answer: PublishAnswer): void {
+    this.#end(answer)
   }
 
   #hasMet(source: Source): boolean {
@@ -132,5 +144,6 @@ export class Flight implements Reply {
     this.#isOver = true
     this.#owner.ended(this, answer)
     this.#done(answer)
+    for (const callback of this.#ends ?? []) callback()
   }
 }

@@ -29,6 +29,8 @@ export interface InterestHost {
 
 /** Longest time that a client waits for its subscription, in ms. */
 const CONFIRM_MS = 2_000
+/** The wait after a refusal that ends by itself, in ms. */
+const RETRY_MS = 100
 /** Sources that linger are looked at so often, in ms. */
 const LINGER_TICK_MS = 1_000
 
@@ -218,6 +220,19 @@ export class Interest {
     source.link = undefined
     this.#waitAgain(source)
     this.#update(source)
+  }
+
+  /** A source is out, and its node did not take it: it is asked for where it belongs now. */
+  retry(source: Source): void {
+    source.link = undefined
+    this.#update(source)
+  }
+
+  /** As {@link retry}, in a while: nothing is known of another node. */
+  retryLater(source: Source): void {
+    this.#host.clock.after(RETRY_MS, () => {
+      if (source.state === 'out') this.retry(source)
+    })
   }
 
   /** Subscribes to everything that belongs on a link, names with many subscribers first. */

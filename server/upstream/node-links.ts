@@ -1,7 +1,7 @@
 import { isError, isTagged, type RespValue } from '../../shared/resp/types.ts'
 import type { Clock, Timer } from '../clock.ts'
 import { shown } from '../log.ts'
-import type { Payload } from '../delivery/segment.ts'
+import { payloadOf, type Payload } from '../delivery/segment.ts'
 import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 import type { Space } from '../pubsub/subscriber.ts'
 import type { LinkState, OutgoingMessage, PublishAnswer } from './backplane.ts'
@@ -61,10 +61,14 @@ export interface NodeHost {
   readonly settled: (source: Source) => void
   /** A source has gone out by itself. */
   readonly lost: (source: Source, links: NodeLinks) => void
-  /** The node answers a publish or a subscription with MOVED or ASK: it goes elsewhere. @returns False if nobody takes it. */
-  readonly redirected: (line: string) => void
+  /** The node sends a publish elsewhere: MOVED. @returns False if nobody takes it over. */
+  readonly redirected: (flight: Flight, line: string, links: NodeLinks) => boolean
+  /** The node does not take a source now, which may belong elsewhere: MOVED, CLUSTERDOWN. */
+  readonly misplaced: (source: Source, line: string, links: NodeLinks) => void
   /** The command link is up. */
   readonly commandUp: (links: NodeLinks, facts: NodeFacts) => void
+  /** It is asked each second whether the cluster is up. */
+  readonly isCluster: boolean
 }
 
 /**
@@ -93,7 +97,8 @@ export class NodeLinks {
   #isBeaconDue = false
   /** A refusal that keeps this from working, a sentence. */
   #refusal: string | undefined
-  readonly #isTracked: boolean
+  /** Spaces whose publishes are told apart when they come back, so that PUBLISH counts exactly. */
+  readonly #tracked: readonly PublishSpace[]
   /** Takes the replies to publishes outside of transactions. */
   readonly #single: FlightOwner = {
     answered: (flight, value) => this.#count(flight, value),
@@ -101,11 +106,11 @@ export class NodeLinks {
     ended: (flight, answer) => this.#ended(flight, answer),
   }
 
-  /** @param isTracked Publishes to this node are told apart when they come back, so that PUBLISH counts exactly. */
-  constructor(host: NodeHost, isTracked = true) {
+  /** @param serial Unique among the nodes of this gateway. */
+  constructor(host: NodeHost, tracked: readonly PublishSpace[], serial = 0) {
     this.#host = host
-    this.#isTracked = isTracked
-    this.#beaconName = `${RESERVED_PREFIX}${host.gatewayId}}:beacon`
+    this.#tracked = tracked
+    this.#beaconName = `${RESERVED_PREFIX}${host.gatewayId}:${serial}}:beacon`
     this.#beaconSource = new Source('channel', this.#beaconName)
     this.#beaconSource.isOccupied = true
     this.subscriber = new SubscriberLink(host.links, {
@@ -247,10 +252,11 @@ export class NodeLinks {
     done: (answer: PublishAnswer) => void,
   ): Flight {
     const { traffic, clock } = this.#host
-    const sources = this.#isTracked ? this.#sourcesOf(space, key) : NOWHERE
+    const isTracked = this.#tracked.includes(space)
+    const sources = isTracked ? this.#sourcesOf(space, key) : NOWHERE
     const sentMs = clock.monotonicMs()
     // Other commands follow within a transaction: what it meets is known only when a beacon has come behind it.
-    const isUncertain = sources.isUncertain || (this.#isTracked && owner !== this.#single)
+    const isUncertain = sources.isUncertain || (isTracked && owner !== this.#single)
     const { expected } = sources
     const sent = this.command.publish(space, key, payload)
     const facts = { bytes: sent.bytes, sentMs, expected, isUncertain, beacon: this.#beacon + 1 }
@@ -292,15 +298,32 @@ export class NodeLinks {
 
   /** Takes the number that the node has answered. */
   #count(flight: Flight, value: RespValue | undefined): void {
-    if (typeof value === 'number') flight.counted(value)
-    else
-      flight.fail(
-        value !== undefined && isError(value) ? this.#refusalOf(value.message) : NOT_PUBLISHED,
-      )
+    if (typeof value === 'number') {
+      flight.counted(value)
+    } else if (value === undefined || !isError(value)) {
+      flight.fail(NOT_PUBLISHED)
+    } else if (
+      !value.message.startsWith('MOVED ') ||
+      !this.#host.redirected(flight, value.message, this)
+    ) {
+      flight.fail(this.#refusalOf(value.message))
+    }
+  }
+
+  /** Publishes that the node has not answered, in order. */
+  *inFlight(): IterableIterator<Flight> {
+    for (const reply of this.command.missing())
+      if (reply instanceof Flight && !reply.isOver) yield reply
+  }
+
+  /** Publishes anew what another node has sent here, and has it answered. */
+  takeOver(flight: Flight): void {
+    const end = (answer: PublishAnswer): void => flight.fail(answer)
+    const atOnce = this.publish(flight.space, flight.key, payloadOf(flight.payload), end)
+    if (atOnce !== undefined) end(atOnce)
   }
 
   #refusalOf(line: string): PublishAnswer {
-    this.#host.redirected(line)
     if (!line.startsWith('NOPERM')) return NOT_PUBLISHED
     this.#host.links.log.warn({ reply: line }, 'the upstream refuses a publish')
     return REFUSED
@@ -309,8 +332,8 @@ export class NodeLinks {
   /** Sources are about to be subscribed to, or left: publishes that are on their way may meet them or not. */
   #changing(sources: readonly Source[]): void {
     let isAny = false
-    for (const flight of this.command.missing()) {
-      if (!(flight instanceof Flight) || flight.isOver || flight.isUncertain) continue
+    for (const flight of this.inFlight()) {
+      if (flight.isUncertain || !this.#tracked.includes(flight.space)) continue
       if (!sources.some((source) => brings(source, flight.space, flight.key))) continue
       const wasTracked = flight.mayReturn
       flight.isUncertain = true
@@ -375,9 +398,12 @@ export class NodeLinks {
   }
 
   #refused(source: Source, line: string): void {
-    this.#host.redirected(line)
     if (line.startsWith('NOPERM')) this.#refusal = this.#explain(line)
     if (source === this.#beaconSource) return
+    if (TRANSIENT.test(line)) {
+      this.#host.misplaced(source, line, this)
+      return
+    }
     this.#host.interest.refused(source)
     this.#host.settled(source)
   }
@@ -433,6 +459,13 @@ export class NodeLinks {
       } else if (this.#askedMs === undefined) {
         this.#askedMs = nowMs
         command.ask({ answered: (value) => this.#role(value), lost: () => {} }, 'ROLE')
+        if (this.#host.isCluster) {
+          command.ask(
+            { answered: (value) => this.#clusterInfo(value), lost: () => {} },
+            'CLUSTER',
+            'INFO',
+          )
+        }
       }
     }
     if (!command.link.isUp || !subscriber.link.isUp) return
@@ -442,6 +475,12 @@ export class NodeLinks {
       return
     }
     this.#sendBeacon()
+  }
+
+  /** A master that the others do not reach goes on without them for a while, and then says that the cluster is down. */
+  #clusterInfo(value: RespValue): void {
+    if (isError(value) || textOf(value).includes('cluster_state:ok')) return
+    this.cut('authority', `upstream: ${this.#text()} says that the cluster is down`)
   }
 
   #role(value: RespValue): void {
@@ -458,5 +497,8 @@ export class NodeLinks {
     )
   }
 }
+
+/** Refusals that end by themselves, or at another node. */
+const TRANSIENT = /^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN|LOADING|MASTERDOWN)\b/
 
 const NOWHERE = { expected: 0, isUncertain: false }

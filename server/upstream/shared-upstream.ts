@@ -90,7 +90,16 @@ export class SharedUpstream {
 
   /** What the links to a node need, but for what depends on the kind of the upstream. */
   nodeHost(
-    own: Pick<NodeHost, 'subscriberUp' | 'subscriberDown' | 'lost' | 'redirected' | 'commandUp'>,
+    own: Pick<
+      NodeHost,
+      | 'subscriberUp'
+      | 'subscriberDown'
+      | 'lost'
+      | 'redirected'
+      | 'misplaced'
+      | 'commandUp'
+      | 'isCluster'
+    >,
   ): NodeHost {
     const { clock, registry } = this.parts
     return {

@@ -40,9 +40,12 @@ export class SingleUpstream implements Backplane {
           gaps.begin('moved', subscriber.link.lastHeardMs, [source], this.#holders(), undefined)
           interest.sourceLost(source)
         },
-        redirected: () => {},
+        redirected: () => false,
+        misplaced: (source) => interest.retryLater(source),
         commandUp: () => {},
+        isCluster: false,
       }),
+      ['channel', 'shard'],
     )
     authority.onChange((node) => this.#node.connectTo(node))
   }

@@ -2,6 +2,7 @@ import { RespcastError } from '../errors.ts'
 import { fixedNode } from './authority.ts'
 import { alone, type Backplane } from './backplane.ts'
 import type { UpstreamParts } from './shared-upstream.ts'
+import { ClusterUpstream } from './cluster.ts'
 import { upstreamOf } from './settings.ts'
 import { SingleUpstream } from './single.ts'
 
@@ -13,6 +14,7 @@ import { SingleUpstream } from './single.ts'
 export function createBackplane(parts: UpstreamParts): Backplane {
   const address = upstreamOf(parts.settings)
   if (address === undefined) return alone(parts.registry)
+  if (address.kind === 'cluster') return new ClusterUpstream(parts, address.tls, address.nodes)
   const [node] = address.nodes
   if (address.kind !== 'standalone' || node === undefined) {
     throw new RespcastError('ERR_CONFIG', `upstream: ${address.kind} is not known`)

@@ -1,0 +1,454 @@
+import { createHash } from 'node:crypto'
+import { keySlot } from '../../shared/key-slot.ts'
+import { isError, type RespValue } from '../../shared/resp/types.ts'
+import type { Timer } from '../clock.ts'
+import { payloadOf, type Payload } from '../delivery/segment.ts'
+import type { PublishSpace } from '../pubsub/registry.ts'
+import type { Space, Subscriber } from '../pubsub/subscriber.ts'
+import type { ErrorLine } from '../resp/reply-writer.ts'
+import type {
+  Backplane,
+  Gap,
+  LinkFigures,
+  LinkState,
+  OutgoingMessage,
+  PendingNames,
+  PublishAnswer,
+} from './backplane.ts'
+import { CommandLink } from './command-link.ts'
+import type { Flight } from './flight.ts'
+import { textOf, type DownCause } from './link.ts'
+import { NodeLinks, NOT_PUBLISHED } from './node-links.ts'
+import { isSameNode, nodeText, type Node } from './node.ts'
+import { SharedUpstream, type UpstreamParts } from './shared-upstream.ts'
+import { readMoved, readSlots, SlotMap } from './slot-map.ts'
+import { Cover, type Source } from './source.ts'
+import type { SubscriberLink } from './subscriber-link.ts'
+
+/** The slot map is asked for so often, in ms, and at most every {@link HURRY_MS} when it seems wrong. */
+const REFRESH_MS = 1_000
+const HURRY_MS = 50
+/** A scout without an answer for so long asks another node, in ms. */
+const SCOUT_MS = 2_000
+/** Up to so many names a gap is told by name, else as one that concerns all names. */
+const MOST_NAMED = 256
+/** Answers in a row with an older epoch, after which it is believed. */
+const MOST_OLDER = 20
+/** Redirections of one name without success, after which it waits. */
+const MOST_REDIRECTIONS = 4
+
+/** Publishes to a slot that has moved, which wait until those that were sent to its old owner have ended. */
+interface Detour {
+  left: number
+  readonly queue: (() => void)[]
+}
+
+/**
+ * An upstream that is a cluster.
+ *
+ * Shard channels live at the owner of their slot. Global channels and patterns are subscribed to at one node, whichever of the masters
+ * is there, gateways spread over them; they are published at the owner of the channel's slot, so that everybody sees one order, and
+ * the bus of the cluster carries them.
+ */
+export class ClusterUpstream implements Backplane {
+  readonly isAlone = false
+  readonly #shared: SharedUpstream
+  readonly #seeds: readonly Node[]
+  readonly #scout: CommandLink
+  readonly #nodes = new Map<string, NodeLinks>()
+  readonly #detours = new Map<number, Detour>()
+  readonly #redirections = new WeakMap<Source, number>()
+  readonly #id: string
+  #map = new SlotMap()
+  #epoch = 0
+  /** Answers in a row with an older epoch. */
+  #older = 0
+  #home: NodeLinks | undefined
+  #serial = 0
+  #timer: Timer | undefined
+  #askedMs: number | undefined
+  #refreshedMs: number | undefined
+  #hurry: Timer | undefined
+  #scoutIndex = 0
+  #problem: string | undefined = 'upstream: the cluster has not been reached yet'
+
+  constructor(parts: UpstreamParts, isTls: boolean, seeds: readonly Node[]) {
+    this.#seeds = seeds
+    this.#id = String(parts.random())
+    this.#shared = new SharedUpstream(
+      parts,
+      isTls,
+      (source) => this.#linkOf(source),
+      ({ mode, node }) => problemOfMode(mode, node),
+    )
+    const links = {
+      ...this.#shared.links,
+      // Replicas know the map as well.
+      problemOf: ({ mode, node }: { mode: string; node: Node }) => problemOfMode(mode, node),
+      ended: () => {},
+    }
+    this.#scout = new CommandLink(links, {
+      up: () => this.#refresh(),
+      down: () => (this.#askedMs = undefined),
+    })
+  }
+
+  publish(
+    space: PublishSpace,
+    key: string,
+    payload: Payload,
+    done: (answer: PublishAnswer) => void,
+  ): PublishAnswer | undefined {
+    const slot = keySlot(key)
+    const detour = this.#detours.get(slot)
+    if (detour !== undefined) {
+      const bytes = Buffer.allocUnsafeSlow(payload.length)
+      payload.copy(bytes, 0)
+      const kept = payloadOf(bytes)
+      detour.queue.push(() => {
+        const answer = this.publish(space, key, kept, done)
+        if (answer !== undefined) done(answer)
+      })
+      return undefined
+    }
+    const owner = this.#ownerOf(slot)
+    return owner === undefined ? NOT_PUBLISHED : owner.publish(space, key, payload, done)
+  }
+
+  publishAll(
+    messages: readonly OutgoingMessage[],
+    done: (answers: readonly PublishAnswer[]) => void,
+  ): readonly PublishAnswer[] | undefined {
+    const answers: PublishAnswer[] = messages.map(() => NOT_PUBLISHED)
+    const groups = new Map<NodeLinks, number[]>()
+    for (const [index, { key }] of messages.entries()) {
+      const owner = this.#ownerOf(keySlot(key))
+      if (owner === undefined) continue
+      const group = groups.get(owner)
+      if (group) group.push(index)
+      else groups.set(owner, [index])
+    }
+    let missing = 0
+    for (const [owner, indexes] of groups) {
+      const take = (results: readonly PublishAnswer[]): void => {
+        for (const [at, index] of indexes.entries()) answers[index] = results[at] ?? NOT_PUBLISHED
+      }
+      const own = indexes.map((index) => messages[index] as OutgoingMessage)
+      const atOnce = owner.publishAll(own, (results) => {
+        take(results)
+        if (--missing === 0) done(answers)
+      })
+      if (atOnce === undefined) missing++
+      else take(atOnce)
+    }
+    return missing === 0 ? answers : undefined
+  }
+
+  get isFull(): boolean {
+    return this.#shared.isFull
+  }
+
+  whenRoom(callback: () => void): void {
+    this.#shared.whenRoom(callback)
+  }
+
+  want(
+    space: Space,
+    names: readonly string[],
+    done: (failure: ErrorLine | undefined) => void,
+  ): PendingNames | ErrorLine | undefined {
+    return this.#shared.want(space, names, done)
+  }
+
+  refuses(name: string): ErrorLine | undefined {
+    return this.#shared.refuses(name)
+  }
+
+  onGap(listener: (gap: Gap) => void): void {
+    this.#shared.onGap(listener)
+  }
+
+  get problems(): readonly string[] {
+    if (this.#problem !== undefined) return [this.#problem]
+    return this.#shared.problemsOf(this.#nodes.values())
+  }
+
+  get links(): readonly LinkState[] {
+    return [...this.#nodes.values()].flatMap(({ states }) => states)
+  }
+
+  get figures(): LinkFigures {
+    return this.#shared.figures
+  }
+
+  start(): void {
+    this.#timer = this.#shared.parts.clock.every(REFRESH_MS, () => this.#tick())
+    this.#scout.link.connectTo(this.#seeds[0])
+  }
+
+  stop(): Promise<void> {
+    this.#timer?.cancel()
+    this.#hurry?.cancel()
+    this.#scout.link.stop()
+    for (const node of this.#nodes.values()) node.stop()
+    this.#shared.interest.stop()
+    return Promise.resolve()
+  }
+
+  #ownerOf(slot: number): NodeLinks | undefined {
+    const node = this.#map.ownerOf(slot)
+    return node === undefined ? undefined : this.#nodes.get(nodeText(node))
+  }
+
+  /** The link that a source belongs on. */
+  #linkOf({ space, name }: Source): SubscriberLink | undefined {
+    if (space === 'shard') return this.#ownerOf(keySlot(name))?.subscriber
+    return this.#home?.subscriber
+  }
+
+  /** The node for global names: the first that is there, in an order of this gateway's own. */
+  #chooseHome(): void {
+    if (this.#home?.subscriber.link.isUp === true) return
+    const ranked = [...this.#nodes.entries()]
+      .filter(([, { subscriber }]) => subscriber.link.isUp)
+      .map(([address, links]) => ({ links, rank: rankOf(this.#id, address) }))
+      .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
+    this.#home = ranked[0]?.links
+  }
+
+  #tick(): void {
+    const { clock } = this.#shared.parts
+    const nowMs = clock.monotonicMs()
+    const sinceMs = this.#refreshedMs ?? this.#scout.link.state.sinceMs
+    const isLate = this.#askedMs !== undefined && nowMs - this.#askedMs > SCOUT_MS
+    if (isLate || (!this.#scout.link.isUp && nowMs - sinceMs > SCOUT_MS)) this.#scoutElsewhere()
+    else this.#refresh()
+    if (this.#map.uncovered > 0 && this.#nodes.size > 0) {
+      this.#problem = `upstream: ${this.#map.uncovered} slots of the cluster have no owner`
+    }
+  }
+
+  /** Asks another node for the map: one that is known, or a seed. */
+  #scoutElsewhere(): void {
+    const known = [...this.#map.masters().values(), ...this.#seeds]
+    this.#refreshedMs = this.#shared.parts.clock.monotonicMs()
+    this.#askedMs = undefined
+    this.#scoutIndex++
+    const problem = this.#scout.link.problem
+    if (this.#nodes.size === 0 && problem !== undefined) this.#problem = problem
+    this.#scout.link.connectTo(known[this.#scoutIndex % known.length])
+  }
+
+  /** The map seems wrong: it is asked for now. */
+  #hurryUp(): void {
+    if (this.#hurry !== undefined) return
+    this.#hurry = this.#shared.parts.clock.after(HURRY_MS, () => {
+      this.#hurry = undefined
+      this.#refresh()
+    })
+  }
+
+  #refresh(): void {
+    const { link } = this.#scout
+    const { node } = link
+    if (!link.isUp || node === undefined || this.#askedMs !== undefined) return
+    this.#askedMs = this.#shared.parts.clock.monotonicMs()
+    let info = ''
+    this.#scout.ask(
+      { answered: (value) => void (info = textOf(value)), lost: () => {} },
+      'CLUSTER',
+      'INFO',
+    )
+    this.#scout.ask(
+      { answered: (value) => this.#refreshed(node, info, value), lost: () => {} },
+      'CLUSTER',
+      'SLOTS',
+    )
+  }
+
+  #refreshed(asked: Node, info: string, value: RespValue): void {
+    this.#askedMs = undefined
+    this.#refreshedMs = this.#shared.parts.clock.monotonicMs()
+    if (isError(value)) {
+      this.#problem = `upstream-user: ${nodeText(asked)} refuses CLUSTER SLOTS (${value.message}): give this user +cluster|slots and +cluster|info`
+      return
+    }
+    const fields = new Map(info.split('\r\n').map((line) => line.split(':', 2) as [string, string]))
+    const epoch = Number(fields.get('cluster_current_epoch') ?? 0)
+    const isOk = fields.get('cluster_state') === 'ok'
+    // A node that was cut off knows an older map. If all do, the cluster has been made anew.
+    if (isOk && epoch < this.#epoch && ++this.#older > MOST_OLDER) this.#epoch = epoch
+    if (!isOk || epoch < this.#epoch) {
+      if (this.#nodes.size === 0 || !isOk) {
+        this.#problem = `upstream: ${nodeText(asked)} says that the cluster is down`
+      }
+      this.#scoutElsewhere()
+      return
+    }
+    const map = readSlots(value, asked)
+    if (map === undefined) {
+      this.#problem = `upstream: ${nodeText(asked)} knows no slots: the cluster has not been made yet`
+      return
+    }
+    this.#epoch = epoch
+    this.#older = 0
+    this.#problem = undefined
+    this.#adopt(map)
+  }
+
+  /** Puts a map in force: links to new masters are made, links to others end. */
+  #adopt(map: SlotMap): void {
+    if (map.equals(this.#map)) return
+    for (const links of this.#nodes.values()) {
+      this.#detour(links, (slot) => !isSameNode(map.ownerOf(slot), links.node))
+    }
+    this.#map = map
+    const masters = map.masters()
+    for (const [address, links] of this.#nodes) {
+      if (masters.has(address)) continue
+      this.#nodes.delete(address)
+      links.stop()
+    }
+    for (const node of masters.values()) this.#nodeAt(node)
+    this.#moveSources()
+  }
+
+  #nodeAt(node: Node): NodeLinks {
+    const address = nodeText(node)
+    const known = this.#nodes.get(address)
+    if (known) return known
+    const links = new NodeLinks(
+      this.#shared.nodeHost({
+        subscriberUp: ({ subscriber }) => {
+          this.#chooseHome()
+          this.#shared.interest.linkFound(subscriber)
+        },
+        subscriberDown: (own, cause, lastHeardMs, lost) =>
+          this.#subscriberDown(own, cause, lastHeardMs, lost),
+        lost: (source, own) => {
+          this.#beginGaps('moved', own.subscriber.link.lastHeardMs, [source])
+          this.#shared.interest.sourceLost(source)
+          this.#hurryUp()
+        },
+        redirected: (flight, line, own) => this.#redirected(flight, line, own),
+        misplaced: (source, line, own) => this.#misplaced(source, line, own),
+        commandUp: () => {},
+        isCluster: true,
+      }),
+      ['shard'],
+      this.#serial++,
+    )
+    this.#nodes.set(address, links)
+    links.connectTo(node)
+    return links
+  }
+
+  #subscriberDown(
+    links: NodeLinks,
+    cause: DownCause,
+    lastHeardMs: number,
+    lost: readonly Source[],
+  ): void {
+    this.#beginGaps(cause, lastHeardMs, lost)
+    this.#hurryUp()
+    if (links !== this.#home) return
+    this.#home = undefined
+    this.#chooseHome()
+    // Any other node carries global names as well.
+    const home = this.#home as NodeLinks | undefined
+    if (home !== undefined) this.#shared.interest.linkFound(home.subscriber)
+  }
+
+  /** Sources whose slot has moved without a word. */
+  #moveSources(): void {
+    const { interest } = this.#shared
+    for (const source of interest.sources()) {
+      if (source.space !== 'shard') continue
+      const link = this.#linkOf(source)
+      if (source.link === link || link === undefined) continue
+      if (source.link === undefined && source.state === 'out') interest.retry(source)
+    }
+  }
+
+  #beginGaps(cause: string, lastHeardMs: number, lost: readonly Source[]): void {
+    const { gaps, parts } = this.#shared
+    const { registry } = parts
+    if (lost.length > MOST_NAMED) {
+      const holders = [...parts.subscribers()].filter(({ subscriptions }) => subscriptions.any)
+      gaps.begin(cause, lastHeardMs, lost, holders, undefined)
+      return
+    }
+    for (const source of lost) {
+      const names = source instanceof Cover ? [...source.patterns] : [source.name]
+      for (const name of names) {
+        const holders: Subscriber[] = [...registry.subscribersOf(source.space, name)]
+        gaps.begin(cause, lastHeardMs, [source], holders, name)
+      }
+    }
+  }
+
+  #misplaced(source: Source, line: string, from: NodeLinks): void {
+    const { interest } = this.#shared
+    const moved = readMoved(line, from.node)
+    this.#hurryUp()
+    const redirections = (this.#redirections.get(source) ?? 0) + 1
+    this.#redirections.set(source, redirections)
+    if (moved === undefined || redirections > MOST_REDIRECTIONS) {
+      this.#redirections.delete(source)
+      source.link = undefined
+      interest.retryLater(source)
+      return
+    }
+    this.#learn(moved.slot, moved.node, from)
+    interest.retry(source)
+  }
+
+  /** A slot belongs to another node than the map says. */
+  #learn(slot: number, node: Node, from: NodeLinks): void {
+    const owner = this.#nodeAt(node)
+    if (this.#ownerOf(slot) === owner) return
+    this.#map.set(slot, node)
+    this.#detour(from, (other) => other === slot)
+  }
+
+  /** Has publishes to slots that leave a node wait until what was sent there before has been answered, or sent on. */
+  #detour(from: NodeLinks, leaves: (slot: number) => boolean): void {
+    for (const flight of from.inFlight()) {
+      const slot = keySlot(flight.key)
+      if (!leaves(slot)) continue
+      const detour = this.#detours.get(slot) ?? { left: 0, queue: [] }
+      detour.left++
+      this.#detours.set(slot, detour)
+      flight.onEnd(() => this.#detourShorter(slot))
+    }
+  }
+
+  #redirected(flight: Flight, line: string, from: NodeLinks): boolean {
+    const moved = readMoved(line, from.node)
+    if (moved === undefined) return false
+    this.#hurryUp()
+    this.#learn(moved.slot, moved.node, from)
+    const owner = this.#ownerOf(moved.slot)
+    if (owner === undefined || owner === from) return false
+    owner.takeOver(flight)
+    return true
+  }
+
+  #detourShorter(slot: number): void {
+    const detour = this.#detours.get(slot)
+    if (detour === undefined || --detour.left > 0) return
+    this.#detours.delete(slot)
+    for (const publish of detour.queue) publish()
+  }
+}
+
+function problemOfMode(mode: string, node: Node): string | undefined {
+  return mode === 'cluster'
+    ? undefined
+    : `upstream: ${nodeText(node)} is no node of a cluster: write redis:// or redis+sentinel:// before it`
+}
+
+/** The place of a node in the order of one gateway: rendezvous hashing. */
+function rankOf(gateway: string, address: string): string {
+  return createHash('sha256').update(`${gateway} ${address}`).digest('hex')
+}
