@@ -134,21 +134,26 @@ export class SubscriberLink {
   /** Takes as many sources from a queue as one command may name. Some may no longer be what they were queued for. */
   #take(queue: Set<Source>): Source[] {
     const sources: Source[] = []
+    const others: Source[] = []
     let bytes = 0
     for (const source of queue) {
-      if (sources.length >= BATCH_NAMES || bytes >= BATCH_BYTES) break
+      const [first] = sources
+      if (first !== undefined) {
+        if (sources.length >= BATCH_NAMES || bytes + source.name.length > BATCH_BYTES) break
+      }
       queue.delete(source)
+      // Its confirmation will say what it needs next.
+      if (source.state === 'asked' || source.state === 'leaving') continue
       if (source.isNeeded === (source.state === 'in')) {
         if (!source.isNeeded) this.#user.dropped(source)
-        continue
+      } else if (first !== undefined && first.isNeeded !== source.isNeeded) {
+        others.push(source)
+      } else {
+        sources.push(source)
+        bytes += source.name.length
       }
-      if (sources[0] !== undefined && sources[0].isNeeded !== source.isNeeded) {
-        this.update(source)
-        continue
-      }
-      sources.push(source)
-      bytes += source.name.length
     }
+    for (const source of others) this.update(source)
     return sources
   }
 
@@ -202,6 +207,7 @@ export class SubscriberLink {
     const { batch } = source
     source.state = state
     source.batch = undefined
+    if (state === 'in') this.#alone.delete(source)
     if (batch === undefined || --batch.left > 0) return
     this.#batches.splice(this.#batches.indexOf(batch), 1)
     if (this.#queued.size > 0) this.#flushSoon()
