@@ -18,8 +18,10 @@ export interface Pingable {
 const LOOK_MS = 1_000
 
 /**
- * Pings every peer each `ws-ping-interval`, varied by 20 % either way so that pings are spread, and reports those that stay
+ * Pings every peer each `ws-ping-interval` at the latest, up to 20 % earlier so that pings are spread, and reports those that stay
  * silent for `ws-pong-timeout`. Any byte from a peer is an answer. One timer serves all.
+ *
+ * A dead line is found within the sum of both: intervals run from ping to ping, and count the time until the next check.
  */
 export class KeepAlive {
   readonly #clock: Clock
@@ -36,7 +38,7 @@ export class KeepAlive {
   }
 
   add(peer: Pingable): void {
-    peer.dueMs = this.#nextDueMs()
+    peer.dueMs = this.#dueAfter(this.#clock.monotonicMs())
     this.#peers.add(peer)
     this.#timer ??= this.#clock.every(LOOK_MS, () => this.#look())
   }
@@ -48,11 +50,10 @@ export class KeepAlive {
     this.#timer = undefined
   }
 
-  #nextDueMs(): number {
-    return (
-      this.#clock.monotonicMs() +
-      this.#settings.seconds('ws-ping-interval') * 1000 * (0.8 + 0.4 * this.#random())
-    )
+  /** @param lastMs Of the ping before. */
+  #dueAfter(lastMs: number): number {
+    const intervalMs = this.#settings.seconds('ws-ping-interval') * 1000
+    return lastMs + intervalMs * (0.8 + 0.2 * this.#random()) - LOOK_MS
   }
 
   #look(): void {
@@ -62,11 +63,12 @@ export class KeepAlive {
       if (peer.dueMs > nowMs) continue
       if (peer.pingedMs === 0) {
         peer.pingedMs = nowMs
-        peer.dueMs = nowMs + this.#settings.seconds('ws-pong-timeout') * 1000
+        // At the check that comes so much later, if that is a bit early too.
+        peer.dueMs = nowMs + this.#settings.seconds('ws-pong-timeout') * 1000 - LOOK_MS / 2
         peer.ping()
       } else if (peer.lastHeardMs() >= peer.pingedMs) {
+        peer.dueMs = this.#dueAfter(peer.pingedMs)
         peer.pingedMs = 0
-        peer.dueMs = this.#nextDueMs()
       } else {
         this.remove(peer)
         peer.dead()

@@ -96,7 +96,10 @@ export const WEBSOCKET = {
     ['close', 'unsubscribe'],
     'What a lost permission does to a WebSocket.',
   ),
-  'ws-ping-interval': seconds(25, 'Time between pings, varied by 20 % either way; 0 is never.'),
+  'ws-ping-interval': seconds(
+    25,
+    'Longest time between two pings, which come up to 20 % earlier; 0 is never.',
+  ),
   'ws-pong-timeout': seconds(10, 'Time a peer has to answer a ping.', { min: 1 }),
   'ws-permessage-deflate': boolean(
     'no',

@@ -37,20 +37,50 @@ function start(random: number, intervalMs = 25_000) {
 
 describe('keep-alive', () => {
   test.each([
-    [0, 20],
-    [0.5, 25],
-    [0.999, 30],
-  ])('pings after the interval, varied by %d to %i s, and reports silence', (random, seconds) => {
-    const { silent, answering, run, at } = start(random)
-    run(seconds - 1)
-    expect(silent.events).toEqual([])
-    run(11)
-    expect(silent.events).toEqual([at('ping', seconds), at('dead', seconds + 10)])
-    expect(answering.events).toEqual([at('ping', seconds)])
-    run(seconds)
-    expect(answering.events).toHaveLength(2)
-    expect(silent.events).toHaveLength(2)
-  })
+    [0, 19],
+    [0.5, 22],
+    [0.999, 24],
+  ])(
+    'pings up to 20 %% before the interval is over, varied by %d to %i s, and reports silence',
+    (random, seconds) => {
+      const { silent, answering, run, at } = start(random)
+      run(seconds - 1)
+      expect(silent.events).toEqual([])
+      run(11)
+      expect(silent.events).toEqual([at('ping', seconds), at('dead', seconds + 10)])
+      expect(answering.events).toEqual([at('ping', seconds)])
+      // From ping to ping, whenever the answer was looked for.
+      run(seconds - 10)
+      expect(answering.events).toEqual([at('ping', seconds), at('ping', seconds * 2)])
+      expect(silent.events).toHaveLength(2)
+    },
+  )
+
+  test.each([0, 300, 999])(
+    'finds a line that dies right after an answer within interval and timeout, checks %d ms off included',
+    (offsetMs) => {
+      const clock = new FakeClock()
+      const keepAlive = new KeepAlive(clock, settingsOf({}), () => 0.999)
+      keepAlive.add(peerOf(clock, true))
+      clock.advance(offsetMs)
+      let lastPongMs = clock.monotonicMs()
+      let deadMs = 0
+      let pings = 0
+      keepAlive.add({
+        dueMs: 0,
+        pingedMs: 0,
+        ping: () => {
+          if (++pings < 3) lastPongMs = clock.monotonicMs()
+        },
+        dead: () => (deadMs = clock.monotonicMs()),
+        lastHeardMs: () => lastPongMs,
+      })
+      for (let second = 0; second < 200; second++) clock.advance(1_000)
+      expect(pings).toBe(3)
+      expect(deadMs - lastPongMs).toBeGreaterThan(25_000)
+      expect(deadMs - lastPongMs).toBeLessThanOrEqual(35_000)
+    },
+  )
 
   test('0 never pings, and a peer that was removed is not pinged', () => {
     const never = start(0, 0)
