@@ -1,13 +1,19 @@
-import type { Node } from './node.ts'
+import type { LinkState } from './backplane.ts'
+import type { NodeFacts } from './link.ts'
+import { nodeText, type Node } from './node.ts'
 
 /** Says which node is the right one now. */
 export interface Authority {
   /** Is told the node whenever it changes; undefined while there is none. */
   onChange(listener: (node: Node | undefined) => void): void
-  /** One sentence if there is none. */
-  readonly problem: string | undefined
-  /** Why a node that runs in this mode of HELLO is not used: a sentence with directive and remedy. */
-  problemOf(mode: string): string | undefined
+  /** Monotonic milliseconds: until then the node was the right one for certain. Meant for when it changes. */
+  readonly certainMs: number
+  /** The connections by which it knows. */
+  readonly states: readonly LinkState[]
+  /** Sentences, if there is no node. */
+  readonly problems: readonly string[]
+  /** Why a node is not used: a sentence with directive and remedy. */
+  problemOf(facts: NodeFacts): string | undefined
   start(): void
   stop(): void
 }
@@ -17,13 +23,19 @@ export function fixedNode(node: Node): Authority {
   let told: (node: Node | undefined) => void = () => {}
   return {
     onChange: (listener) => (told = listener),
-    problem: undefined,
-    problemOf: (mode) =>
-      mode === 'standalone'
-        ? undefined
-        : mode === 'cluster'
-          ? 'upstream: this is a node of a cluster: write redis+cluster:// before it'
-          : 'upstream: this is a sentinel: write redis+sentinel:// before it, and the name of the master behind it',
+    certainMs: Number.POSITIVE_INFINITY,
+    states: [],
+    problems: [],
+    problemOf: ({ mode }) => {
+      const address = nodeText(node)
+      if (mode === 'cluster') {
+        return `upstream: ${address} is a node of a cluster: write redis+cluster:// before it`
+      }
+      if (mode === 'sentinel') {
+        return `upstream: ${address} is a sentinel: write redis+sentinel:// before it, and the name of the master behind it`
+      }
+      return undefined
+    },
     start: () => told(node),
     stop: () => {},
   }

@@ -34,8 +34,8 @@ export interface Gap {
 
 /** The state of one connection to the upstream, for INFO, metrics and the console. */
 export interface LinkState {
-  /** `subscriber` carries messages here, `command` publishes. */
-  readonly role: 'subscriber' | 'command'
+  /** `subscriber` carries messages here, `command` publishes, `sentinel` says which node is the master. */
+  readonly role: 'subscriber' | 'command' | 'sentinel'
   /** `host:port` of the node. */
   readonly address: string
   readonly isUp: boolean

@@ -24,6 +24,8 @@ export interface LinkHost {
   readonly atEndOfTurn: (callback: () => void) => void
   /** The name of the connections: CLIENT SETNAME. */
   readonly clientName: string
+  /** The directives that {@link credentials} come from, for problems. */
+  readonly login: { readonly user: string; readonly password: string }
   /** Read at each connect. @throws RespcastError The password file cannot be read. */
   readonly credentials: () => Credentials | undefined
   /** Options of TLS, read at each connect; undefined for plain TCP. @throws RespcastError A file cannot be read. */
@@ -271,7 +273,7 @@ export class Link {
     this.#handshake.push(value)
     const [hello, , info] = this.#handshake
     if (hello !== undefined && this.#handshake.length === 1 && isError(hello)) {
-      this.cut('refused', explainHello(hello.message, node))
+      this.cut('refused', explainHello(hello.message, node, this.#host.login))
       return
     }
     if (this.#handshake.length < HANDSHAKE.length || hello === undefined || info === undefined)
@@ -280,7 +282,7 @@ export class Link {
       const text = shown(info.message)
       this.cut(
         'refused',
-        `upstream: ${nodeText(node)} refuses INFO (${text}): give upstream-user +info`,
+        `${this.#host.login.user}: ${nodeText(node)} refuses INFO (${text}): give this user +info`,
       )
       return
     }
@@ -339,19 +341,19 @@ function loginOf({ user = 'default', password }: Credentials): CommandArgument[]
 }
 
 /** Why HELLO was refused, with the remedy. */
-function explainHello(message: string, node: Node): string {
+function explainHello(message: string, node: Node, login: LinkHost['login']): string {
   const address = nodeText(node)
   const text = shown(message)
   const code = message.split(' ', 1)[0]
   switch (code) {
     case 'WRONGPASS':
-      return `upstream-password-file: ${address} refuses the user or password: correct upstream-user and the file`
+      return `${login.password}: ${address} refuses the user or password: correct ${login.user} and the file`
     case 'NOAUTH':
-      return `upstream-password-file: ${address} requires a password: set it, and upstream-user for a user other than default`
+      return `${login.password}: ${address} requires a password: set it, and ${login.user} for a user other than default`
     case 'NOPROTO':
       return `upstream: ${address} does not speak RESP3 (${text}): Redis 7.0 or Valkey is needed`
     case 'NOPERM':
-      return `upstream-user: ${address} does not allow this user HELLO (${text}): give it +hello`
+      return `${login.user}: ${address} does not allow this user HELLO (${text}): give it +hello`
     case 'LOADING':
     case 'MASTERDOWN':
       return `upstream: ${address} is not ready: ${text}`

@@ -491,10 +491,7 @@ export class NodeLinks {
     }
     const role = Array.isArray(value) ? textOf((value as readonly RespValue[])[0]) : ''
     if (role === 'master' || isTagged(value)) return
-    this.cut(
-      'authority',
-      `upstream: ${this.#text()} is a replica now: name its master, or use redis+sentinel://`,
-    )
+    this.cut('authority', `upstream: ${this.#text()} is a replica now`)
   }
 }
 

@@ -81,9 +81,10 @@ export class SharedUpstream {
       atEndOfTurn,
       open,
       clientName: `respcast:${this.#gatewayId}`,
+      login: { user: 'upstream-user', password: 'upstream-password-file' },
       credentials: () => upstreamCredentials(settings),
       tls: isTls ? () => upstreamTls(settings) : undefined,
-      problemOf: (facts) => problemOfAny(facts) ?? problemOf(facts),
+      problemOf: (facts) => loopOf(facts) ?? problemOf(facts) ?? problemOfAny(facts),
       ended: (cause) => void this.#reconnects.set(cause, (this.#reconnects.get(cause) ?? 0) + 1),
     }
   }
@@ -193,12 +194,15 @@ function limitsOf(settings: Settings): InterestHost['limits'] {
   }
 }
 
-/** What no node may be. @returns One line with the directive and the remedy. */
+/** The problem of a node that is a gateway itself. */
+function loopOf({ node, info }: NodeFacts): string | undefined {
+  if (!info.has(OWN_FIELD)) return undefined
+  return `upstream: ${nodeText(node)} is a Respcast, and messages would go in circles: name the Redis or Valkey behind it`
+}
+
+/** What no node may be, whatever the kind of the upstream. @returns One line with the directive and the remedy. */
 function problemOfAny({ node, role, info }: NodeFacts): string | undefined {
   const address = nodeText(node)
-  if (info.has(OWN_FIELD)) {
-    return `upstream: ${address} is a Respcast, and messages would go in circles: name the Redis or Valkey behind it`
-  }
   const policy = info.get('maxmemory_policy') ?? ''
   if (policy.startsWith('allkeys-')) {
     return `upstream: ${address} has maxmemory-policy ${policy}, which evicts what gateways keep there: set noeviction or a volatile- policy`

@@ -28,14 +28,17 @@ export class SingleUpstream implements Backplane {
       parts,
       isTls,
       () => this.#node.subscriber,
-      ({ mode }) => authority.problemOf(mode),
+      (facts) => authority.problemOf(facts),
     )
     const { interest, gaps } = this.#shared
     this.#node = new NodeLinks(
       this.#shared.nodeHost({
         subscriberUp: ({ subscriber }) => interest.linkFound(subscriber),
-        subscriberDown: (_links, cause, lastHeardMs, lost) =>
-          gaps.begin(cause, lastHeardMs, lost, this.#holders(), undefined),
+        subscriberDown: (_links, cause, lastHeardMs, lost) => {
+          const { certainMs } = authority
+          const fromMs = cause === 'authority' ? Math.min(lastHeardMs, certainMs) : lastHeardMs
+          gaps.begin(cause, fromMs, lost, this.#holders(), undefined)
+        },
         lost: (source, { subscriber }) => {
           gaps.begin('moved', subscriber.link.lastHeardMs, [source], this.#holders(), undefined)
           interest.sourceLost(source)
@@ -91,12 +94,13 @@ export class SingleUpstream implements Backplane {
   }
 
   get problems(): readonly string[] {
-    const { problem } = this.#authority
-    return problem === undefined ? this.#shared.problemsOf([this.#node]) : [problem]
+    const { problems } = this.#authority
+    return problems.length === 0 ? this.#shared.problemsOf([this.#node]) : problems
   }
 
   get links(): readonly LinkState[] {
-    return this.#node.states
+    const nodes = this.#node.node === undefined ? [] : this.#node.states
+    return [...this.#authority.states, ...nodes]
   }
 
   get figures(): LinkFigures {

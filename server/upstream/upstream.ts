@@ -4,6 +4,7 @@ import { alone, type Backplane } from './backplane.ts'
 import type { UpstreamParts } from './shared-upstream.ts'
 import { ClusterUpstream } from './cluster.ts'
 import { upstreamOf } from './settings.ts'
+import { sentinelsOf } from './sentinel.ts'
 import { SingleUpstream } from './single.ts'
 
 /**
@@ -14,10 +15,15 @@ import { SingleUpstream } from './single.ts'
 export function createBackplane(parts: UpstreamParts): Backplane {
   const address = upstreamOf(parts.settings)
   if (address === undefined) return alone(parts.registry)
-  if (address.kind === 'cluster') return new ClusterUpstream(parts, address.tls, address.nodes)
-  const [node] = address.nodes
-  if (address.kind !== 'standalone' || node === undefined) {
-    throw new RespcastError('ERR_CONFIG', `upstream: ${address.kind} is not known`)
+  const { kind, tls, nodes, masterName = '' } = address
+  const [node] = nodes
+  switch (kind) {
+    case 'standalone':
+      if (node === undefined) throw new RespcastError('ERR_CONFIG', 'upstream: a host is missing')
+      return new SingleUpstream(parts, tls, fixedNode(node))
+    case 'sentinel':
+      return new SingleUpstream(parts, tls, sentinelsOf(parts, tls, nodes, masterName))
+    case 'cluster':
+      return new ClusterUpstream(parts, tls, nodes)
   }
-  return new SingleUpstream(parts, address.tls, fixedNode(node))
 }

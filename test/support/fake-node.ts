@@ -144,6 +144,7 @@ export class FakeNetwork {
       random: () => 0,
       atEndOfTurn: this.turn.atEndOfTurn,
       clientName: 'respcast:test',
+      login: { user: 'upstream-user', password: 'upstream-password-file' },
       credentials: () => undefined,
       tls: undefined,
       open: this.open,
