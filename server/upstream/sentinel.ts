@@ -8,13 +8,6 @@ import { openSocket } from './socket.ts'
 import { sentinelCredentials, upstreamTls } from './settings.ts'
 import type { UpstreamParts } from './shared-upstream.ts'
 
-/** Everything that {@link Sentinels} depend on. */
-export interface SentinelParts {
-  readonly links: LinkHost
-  readonly nodes: readonly Node[]
-  readonly masterName: string
-}
-
 /**
  * Longest time, in ms, for which a sentinel that came to name another node makes the old one doubtful: until then the others
  * have followed it, or will not.
@@ -31,7 +24,7 @@ const LOG_MS = 1_000
  * Source: the specification of Sentinel clients, https://redis.io/docs/latest/develop/reference/sentinel-clients/. A client there
  * asks one sentinel; a gateway serves many, and must not follow one that is cut off from the others.
  */
-export class Sentinels implements Authority {
+class Sentinels implements Authority {
   readonly #links: readonly SentinelLink[]
   readonly #host: LinkHost
   readonly #nodes: readonly Node[]
@@ -42,7 +35,7 @@ export class Sentinels implements Authority {
   #logged: string | undefined
   readonly #timer: Timer
 
-  constructor({ links, nodes, masterName }: SentinelParts) {
+  constructor(links: LinkHost, nodes: readonly Node[], masterName: string) {
     this.#host = links
     this.#nodes = nodes
     this.#masterName = masterName
@@ -154,9 +147,12 @@ function countVotes(votes: readonly Vote[], count: number): string {
   return `upstream: no majority of the sentinels agrees on a master: ${[answers, ...parts].join(', ')}`
 }
 
+/** Everything that sentinels depend on. */
+type SentinelParts = Omit<UpstreamParts, 'registry' | 'subscribers'>
+
 /** The authority of `redis+sentinel://`. */
 export function sentinelsOf(
-  { settings, clock, log, random, atEndOfTurn, open = openSocket }: UpstreamParts,
+  { settings, clock, log, random, atEndOfTurn, open = openSocket }: SentinelParts,
   isTls: boolean,
   nodes: readonly Node[],
   masterName: string,
@@ -177,5 +173,5 @@ export function sentinelsOf(
         : `upstream: ${nodeText(node)} is no sentinel: name the sentinels, or write redis:// before a Redis alone`,
     ended: () => {},
   }
-  return new Sentinels({ links, nodes, masterName })
+  return new Sentinels(links, nodes, masterName)
 }
