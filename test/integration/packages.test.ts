@@ -103,7 +103,7 @@ describe('their types', { timeout: 60_000 }, () => {
     const app = fastify()
     await app.register(respcast, { directives: { port: '0' } } satisfies EmbedOptions)
     const handle: RespcastHandle = app.respcast
-    export const receivers: number = handle.publish('news', 'hello')
+    export const receivers: Promise<number> = handle.publish('news', 'hello')
   `
   const page = (library: string, hooks: string): string => `
     import { connect } from '${library}'
