@@ -1,5 +1,5 @@
 import type { CommandArgument } from '../../shared/resp/command.ts'
-import { isError, isPush, type RespValue } from '../../shared/resp/types.ts'
+import { isPush, type RespValue } from '../../shared/resp/types.ts'
 import type { Payload } from '../delivery/segment.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 import type { SentPayload } from './flight.ts'
@@ -161,14 +161,4 @@ function lineEnd(target: Buffer, at: number): number {
   target[at] = CR
   target[at + 1] = LF
   return at + 2
-}
-
-/** A reply that only matters if it is an error. */
-export function ignored(onError: (line: string) => void): Reply {
-  return {
-    answered: (value) => {
-      if (isError(value)) onError(value.message)
-    },
-    lost: () => {},
-  }
 }

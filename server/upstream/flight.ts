@@ -38,6 +38,8 @@ export class Flight implements Reply {
   expected: number
   /** It is unknown which sources it meets: only a later beacon tells that all have come. */
   isUncertain: boolean
+  /** `Flights` know of it. */
+  isTracked = false
   /** The first beacon that was sent after it. */
   readonly beacon: number
   readonly #owner: FlightOwner

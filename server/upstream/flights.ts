@@ -1,7 +1,7 @@
 import type { Payload } from '../delivery/segment.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 import type { Flight } from './flight.ts'
-import { Cover, type Source } from './source.ts'
+import type { Source } from './source.ts'
 
 /**
  * The publishes to one node that may come back to this gateway, by channel in the order in which they were sent.
@@ -12,7 +12,10 @@ import { Cover, type Source } from './source.ts'
 export class Flights {
   readonly #byKey = { channel: new Map<string, Flight[]>(), shard: new Map<string, Flight[]>() }
 
+  /** Adds a flight, unless it is there. */
   add(flight: Flight): void {
+    if (flight.isTracked) return
+    flight.isTracked = true
     const byKey = this.#byKey[flight.space]
     const known = byKey.get(flight.key)
     if (known) known.push(flight)
@@ -59,13 +62,8 @@ export class Flights {
 
   /** A flight has ended otherwise than by a message. */
   forget(flight: Flight): void {
+    if (!flight.isTracked) return
     const flights = this.#byKey[flight.space].get(flight.key)
     if (flights !== undefined) this.#trim(flight.space, flight.key, flights)
   }
-}
-
-/** Reports whether messages to a channel come from a source, if it is in force. */
-export function brings(source: Source, space: PublishSpace, key: string): boolean {
-  if (source instanceof Cover) return space === 'channel' && key.startsWith(source.head)
-  return source.space === space && source.name === key
 }

@@ -69,6 +69,8 @@ export class Interest {
   #level = 0
   readonly #waiters = new Set<Waiter>()
   readonly #lingering = new Set<Source>()
+  /** Covers in force that patterns are to move to. */
+  readonly #moving = new Set<Cover>()
   readonly #timer: Timer
 
   constructor(host: InterestHost) {
@@ -101,7 +103,7 @@ export class Interest {
 
   /** The covers that match a channel. */
   *coversOf(channel: string): IterableIterator<Cover> {
-    for (const cover of this.#covers.values()) if (channel.startsWith(cover.head)) yield cover
+    for (const cover of this.#covers.values()) if (cover.matches(channel)) yield cover
   }
 
   get hasCovers(): boolean {
@@ -173,16 +175,27 @@ export class Interest {
   /** A source is in force: as of here in the stream its messages come. */
   confirmed(source: Source): void {
     if (source instanceof Cover) {
-      for (const name of source.patterns) {
-        const pattern = this.#patterns.get(name)
-        if (pattern?.next === source) this.#moveTo(pattern, source)
-      }
+      this.#moving.delete(source)
+      this.#takePatterns(source)
     }
     const waiters = source.waiters
     source.waiters = undefined
     for (const waiter of waiters ?? []) if (--waiter.missing === 0) waiter.finish(undefined)
     // Its waiters may have given it up.
     if (!source.isNeeded) this.#update(source)
+  }
+
+  /**
+   * Everything that was published before this point of a link's stream has come from all of its sources, and nothing of what is
+   * published after it: patterns whose next cover is in force move there.
+   */
+  betweenMessages(link: SubscriberLink): void {
+    if (this.#moving.size === 0) return
+    for (const cover of [...this.#moving]) {
+      if (cover.link !== link || cover.state !== 'in') continue
+      this.#moving.delete(cover)
+      this.#takePatterns(cover)
+    }
   }
 
   /** A source is out, and its link says why. Those who wait for it are told. */
@@ -193,9 +206,13 @@ export class Interest {
 
   /** A source is not subscribed to any more, or never was, and nobody needs it. */
   dropped(source: Source): void {
+    // Another source may have taken its name since it was queued.
     if (source.isNeeded || source.state !== 'out') return
-    if (source.space === 'pattern') this.#covers.delete(source.name)
-    else this.#names[source.space].delete(source.name)
+    if (this.find(source.space, source.name) !== source) return
+    if (source instanceof Cover) {
+      this.#covers.delete(source.name)
+      this.#moving.delete(source)
+    } else if (source.space !== 'pattern') this.#names[source.space].delete(source.name)
     this.#host.forgotten(source)
   }
 
@@ -229,8 +246,8 @@ export class Interest {
   }
 
   /** As {@link retry}, in a while: nothing is known of another node. */
-  retryLater(source: Source): void {
-    this.#host.clock.after(RETRY_MS, () => {
+  retryLater(source: Source, delayMs = RETRY_MS): void {
+    this.#host.clock.after(delayMs, () => {
       if (source.state === 'out') this.retry(source)
     })
   }
@@ -341,6 +358,15 @@ export class Interest {
     }
   }
 
+  /** Covers that nobody needs make room: the upstream tries each of them for every message. */
+  #endLingeringCovers(): void {
+    for (const source of this.#lingering) {
+      if (!(source instanceof Cover)) continue
+      this.#endLinger(source)
+      if (!source.isNeeded) this.#update(source)
+    }
+  }
+
   #pattern(name: string): LocalPattern {
     const known = this.#patterns.get(name)
     if (known) return known
@@ -372,6 +398,7 @@ export class Interest {
       if (this.#adjustLevel()) continue
       if (this.#level === 0 ? isLastOfHead : this.#level === 1 && isLastOfShortHead) {
         this.#rehome(cover.patterns)
+        if (next) this.#rehome(next.patterns)
       }
     }
   }
@@ -389,6 +416,7 @@ export class Interest {
     const known = this.#covers.get(fresh.name)
     if (known) return known
     this.#covers.set(fresh.name, fresh)
+    if (this.#covers.size > this.#host.limits.maxCovers) this.#endLingeringCovers()
     return fresh
   }
 
@@ -443,8 +471,17 @@ export class Interest {
       target.patterns.add(name)
       target.isOccupied = true
       this.#endLinger(target)
-      if (target.state === 'in') this.#moveTo(pattern, target)
+      // One message comes from each cover apart: between the two, a move would double it, or lose it.
+      if (target.state === 'in') this.#moving.add(target)
       else this.#update(target)
+    }
+  }
+
+  /** Patterns that wait for a cover move to it. */
+  #takePatterns(cover: Cover): void {
+    for (const name of cover.patterns) {
+      const pattern = this.#patterns.get(name)
+      if (pattern?.next === cover) this.#moveTo(pattern, cover)
     }
   }
 

@@ -5,13 +5,13 @@ import { payloadOf, type Payload } from '../delivery/segment.ts'
 import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 import type { Space } from '../pubsub/subscriber.ts'
 import type { LinkState, OutgoingMessage, PublishAnswer } from './backplane.ts'
-import { CommandLink, ignored, type Reply } from './command-link.ts'
+import { CommandLink, type Reply } from './command-link.ts'
 import { Flight, type FlightOwner } from './flight.ts'
-import { brings, Flights } from './flights.ts'
+import { Flights } from './flights.ts'
 import type { Interest } from './interest.ts'
 import { textOf, type DownCause, type LinkHost, type NodeFacts } from './link.ts'
 import { nodeText, type Node } from './node.ts'
-import { Source } from './source.ts'
+import { Cover, Source } from './source.ts'
 import { SubscriberLink } from './subscriber-link.ts'
 
 /** Names that only gateways use begin so. */
@@ -50,15 +50,22 @@ export interface NodeHost {
   readonly landed: () => void
   /** The subscriber link is up, and its sources are out. */
   readonly subscriberUp: (links: NodeLinks) => void
-  /** The subscriber link has ended. @param lost Its sources that were in force. */
+  /**
+   * The subscriber link has ended.
+   *
+   * @param provenMs Monotonic milliseconds until which nothing was lost.
+   * @param lost Its sources that were in force.
+   */
   readonly subscriberDown: (
     links: NodeLinks,
     cause: DownCause,
-    lastHeardMs: number,
+    provenMs: number,
     lost: readonly Source[],
   ) => void
   /** A source is in force again, or will not be. */
   readonly settled: (source: Source) => void
+  /** The node refuses a source, for good as it seems. */
+  readonly refused: (source: Source) => void
   /** A source has gone out by itself. */
   readonly lost: (source: Source, links: NodeLinks) => void
   /** The node sends a publish elsewhere: MOVED. @returns False if nobody takes it over. */
@@ -93,10 +100,19 @@ export class NodeLinks {
   #beaconMs = 0
   #beaconSentMs = 0
   #upMs = 0
+  #subscriberUpMs = 0
   #askedMs: number | undefined
   #isBeaconDue = false
-  /** A refusal that keeps this from working, a sentence. */
-  #refusal: string | undefined
+  /** Refusals that keep this from working, by what was refused, each until that is granted: sentences. */
+  readonly #refusals = new Map<string, string>()
+  /** Sources that are needed, and that the node refuses. */
+  readonly #refusedSources = new Set<Source>()
+  /** The first beacon of this command link. */
+  #firstBeacon = 1
+  /** Beacons that the node has refused: they will not come back. */
+  readonly #refusedBeacons = new Set<number>()
+  /** Monotonic milliseconds at which the node was asked when it last said that it is the master. */
+  #masterMs = 0
   /** Spaces whose publishes are told apart when they come back, so that PUBLISH counts exactly. */
   readonly #tracked: readonly PublishSpace[]
   /** Takes the replies to publishes outside of transactions. */
@@ -120,6 +136,7 @@ export class NodeLinks {
       find: (space, name) =>
         name === this.#beaconName ? this.#beaconSource : host.interest.find(space, name),
       confirmed: (source) => {
+        this.#accepted(source)
         if (source === this.#beaconSource) {
           this.#beaconSoon()
           return
@@ -133,10 +150,13 @@ export class NodeLinks {
         else host.lost(source, this)
       },
       refused: (source, line) => this.#refused(source, line),
-      dropped: (source) => host.interest.dropped(source),
+      dropped: (source) => {
+        this.#accepted(source)
+        host.interest.dropped(source)
+      },
       changing: (sources) => this.#changing(sources),
       reply: (value) => {
-        if (isError(value)) this.#refusal = this.#explain(value.message)
+        if (isError(value)) this.#refusals.set('subscribe', this.#explain(value.message))
       },
     })
     this.command = new CommandLink(host.links, {
@@ -153,7 +173,7 @@ export class NodeLinks {
   /** One sentence for each reason why messages do not come and go. */
   get problems(): string[] {
     const problems = [this.command.link.problem, this.subscriber.link.problem]
-    if (this.#refusal !== undefined) problems.push(this.#refusal)
+    problems.push(...this.#refusals.values())
     const { link } = this.subscriber
     if (link.isUp && this.command.link.isUp) {
       if (this.#lastBeacon === undefined) problems.push('upstream: no beacon has come back yet')
@@ -207,19 +227,19 @@ export class NodeLinks {
     const answers: PublishAnswer[] = []
     const flights: Flight[] = []
     const refusals = new Map<Flight, string>()
+    const counts = new Map<Flight, number>()
     let missing = messages.length
     // To each message the node replies QUEUED, or why it does not take it.
     const queued: FlightOwner = {
       answered: (flight, value) => {
         if (isError(value)) refusals.set(flight, value.message)
+        // MULTI was refused, and the message has been published by itself.
+        else if (typeof value === 'number') counts.set(flight, value)
       },
       lost: () => {},
       ended: (flight) => this.#ended(flight),
     }
-    this.command.ask(
-      ignored(() => {}),
-      'MULTI',
-    )
+    this.command.ask({ answered: (value) => this.#judge('multi', value), lost: () => {} }, 'MULTI')
     for (const [index, { space, key, payload }] of messages.entries()) {
       const land = (answer: PublishAnswer): void => {
         answers[index] = answer
@@ -233,7 +253,7 @@ export class NodeLinks {
         for (const [index, flight] of flights.entries()) {
           const refusal = refusals.get(flight)
           if (refusal !== undefined) flight.fail(this.#refusalOf(refusal))
-          else this.#count(flight, results[index])
+          else this.#count(flight, results[index] ?? counts.get(flight))
         }
       },
       lost: (wasSent) => {
@@ -256,7 +276,8 @@ export class NodeLinks {
     const sources = isTracked ? this.#sourcesOf(space, key) : NOWHERE
     const sentMs = clock.monotonicMs()
     // Other commands follow within a transaction: what it meets is known only when a beacon has come behind it.
-    const isUncertain = sources.isUncertain || (isTracked && owner !== this.#single)
+    const isBehind = isTracked && owner !== this.#single && this.subscriber.link.isUp
+    const isUncertain = sources.isUncertain || isBehind
     const { expected } = sources
     const sent = this.command.publish(space, key, payload)
     const facts = { bytes: sent.bytes, sentMs, expected, isUncertain, beacon: this.#beacon + 1 }
@@ -271,7 +292,7 @@ export class NodeLinks {
   #ended(flight: Flight, answer?: PublishAnswer): void {
     const { traffic, clock } = this.#host
     traffic.inFlightBytes -= flight.bytes
-    if (flight.mayReturn) this.#flights.forget(flight)
+    this.#flights.forget(flight)
     if (typeof answer === 'number') {
       traffic.publishes++
       traffic.publishSeconds += (clock.monotonicMs() - flight.sentMs) / 1_000
@@ -332,12 +353,18 @@ export class NodeLinks {
   /** Sources are about to be subscribed to, or left: publishes that are on their way may meet them or not. */
   #changing(sources: readonly Source[]): void {
     let isAny = false
+    // Hundreds of names, and maybe thousands of publishes: only covers are compared with each.
+    const covers = sources.filter((source) => source instanceof Cover)
+    const names = new Set(sources.map(({ space, name }) => `${space} ${name}`))
     for (const flight of this.inFlight()) {
-      if (flight.isUncertain || !this.#tracked.includes(flight.space)) continue
-      if (!sources.some((source) => brings(source, flight.space, flight.key))) continue
-      const wasTracked = flight.mayReturn
+      const { space, key } = flight
+      if (flight.isUncertain || !this.#tracked.includes(space)) continue
+      const isMet =
+        names.has(`${space} ${key}`) ||
+        (space === 'channel' && covers.some((cover) => cover.matches(key)))
+      if (!isMet) continue
       flight.isUncertain = true
-      if (!wasTracked) this.#flights.add(flight)
+      this.#flights.add(flight)
       isAny = true
     }
     if (isAny) this.#beaconSoon()
@@ -371,8 +398,9 @@ export class NodeLinks {
 
   #subscriberUp(): void {
     this.#lastBeacon = undefined
-    this.#upMs = this.#host.clock.monotonicMs()
-    this.#refusal = undefined
+    this.#upMs = this.#subscriberUpMs = this.#host.clock.monotonicMs()
+    this.#refusals.delete('subscribe')
+    this.#refusedSources.clear()
     this.subscriber.update(this.#beaconSource)
     this.#host.subscriberUp(this)
   }
@@ -381,14 +409,33 @@ export class NodeLinks {
     this.#beaconSource.state = 'out'
     const lost = this.#host.interest.linkLost(this.subscriber)
     this.#flights.linkLost()
-    this.#host.subscriberDown(this, cause, lastHeardMs, lost)
+    this.#host.subscriberDown(this, cause, this.#provenMs(cause, lastHeardMs), lost)
+  }
+
+  /** Monotonic milliseconds until which nothing was lost on a subscriber link that has ended. */
+  #provenMs(cause: DownCause, lastHeardMs: number): number {
+    switch (cause) {
+      case 'closed':
+      case 'refused':
+        return lastHeardMs
+      case 'authority':
+        // A replica goes on sending what is published to it, and to it alone.
+        return Math.min(lastHeardMs, this.#masterMs)
+      case 'silent':
+      case 'protocol':
+        // Bytes came, and prove nothing: a beacon does.
+        return Math.min(lastHeardMs, Math.max(this.#beaconMs, this.#subscriberUpMs))
+    }
   }
 
   #commandUp(facts: NodeFacts): void {
     this.#askedMs = undefined
     // Beacons that went out on the link before may have been lost with it.
     this.#lastBeacon = undefined
+    this.#firstBeacon = this.#beacon + 1
+    this.#refusedBeacons.clear()
     this.#upMs = this.#host.clock.monotonicMs()
+    this.#masterMs = this.#upMs
     this.#host.commandUp(this, facts)
     this.#beaconSoon()
   }
@@ -398,17 +445,33 @@ export class NodeLinks {
   }
 
   #refused(source: Source, line: string): void {
-    if (line.startsWith('NOPERM')) this.#refusal = this.#explain(line)
-    if (source === this.#beaconSource) return
-    if (TRANSIENT.test(line)) {
+    const isBeacon = source === this.#beaconSource
+    if (!isBeacon && TRANSIENT.test(line)) {
       this.#host.misplaced(source, line, this)
       return
     }
-    this.#host.interest.refused(source)
-    this.#host.settled(source)
+    this.#host.links.log.warn({ reply: line }, 'the upstream refuses a subscription')
+    if (!isBeacon) this.#host.refused(source)
+    if (!source.isNeeded) return
+    this.#refusedSources.add(source)
+    this.#refusals.set('subscribe', this.#explain(line))
+  }
+
+  /** A source is not refused any more, or nobody needs it. */
+  #accepted(source: Source): void {
+    if (!this.#refusedSources.delete(source) || this.#refusedSources.size > 0) return
+    this.#refusals.delete('subscribe')
+  }
+
+  /** Notes whether a command was refused, or forgets that. */
+  #judge(what: string, value: RespValue): void {
+    if (isError(value)) this.#refusals.set(what, this.#explain(value.message))
+    else this.#refusals.delete(what)
   }
 
   #explain(line: string): string {
+    if (!line.startsWith('NOPERM')) return `upstream: ${this.#text()} answers ${shown(line)}`
+
     return `upstream-user: ${this.#text()} refuses (${shown(line)}): give this user the commands and channels that docs/scaling.md lists`
   }
 
@@ -431,14 +494,23 @@ export class NodeLinks {
     const { clock } = this.#host
     this.#beacon++
     this.#beaconSentMs = clock.monotonicMs()
-    const reply = ignored((line) => (this.#refusal = this.#explain(line)))
-    this.command.ask(reply, 'PUBLISH', this.#beaconName, String(this.#beacon))
+    const number = this.#beacon
+    const reply: Reply = {
+      answered: (value) => {
+        this.#judge('beacon', value)
+        if (isError(value)) this.#refusedBeacons.add(number)
+      },
+      lost: () => {},
+    }
+    this.command.ask(reply, 'PUBLISH', this.#beaconName, String(number))
   }
 
   #beaconCame(payload: Payload): void {
     const { clock, traffic, links } = this.#host
     const number = Number(payload.kept().toString('latin1'))
-    if (this.#lastBeacon !== undefined && number !== this.#lastBeacon + 1) {
+    // What the command link before has sent may come late, or never.
+    if (number < this.#firstBeacon) return
+    if (this.#lastBeacon !== undefined && this.#isHole(this.#lastBeacon + 1, number)) {
       links.log.warn({ expected: this.#lastBeacon + 1, number }, 'upstream: beacons are missing')
       this.subscriber.link.cut('silent', `upstream: ${this.#text()} left messages out`)
       return
@@ -448,6 +520,16 @@ export class NodeLinks {
     if (number === this.#beacon)
       traffic.beaconSeconds = (this.#beaconMs - this.#beaconSentMs) / 1_000
     this.#flights.beaconCame(number)
+    this.#host.interest.betweenMessages(this.subscriber)
+  }
+
+  /** Reports whether a beacon of this range should have come; those that were refused are forgotten. */
+  #isHole(from: number, to: number): boolean {
+    let isHole = false
+    for (let number = from; number < to; number++) {
+      if (!this.#refusedBeacons.delete(number)) isHole = true
+    }
+    return isHole
   }
 
   #tick(): void {
@@ -484,18 +566,18 @@ export class NodeLinks {
   }
 
   #role(value: RespValue): void {
+    const askedMs = this.#askedMs ?? this.#masterMs
     this.#askedMs = undefined
-    if (isError(value)) {
-      this.#refusal = this.#explain(value.message)
-      return
-    }
+    this.#judge('role', value)
+    if (isError(value)) return
     const role = Array.isArray(value) ? textOf((value as readonly RespValue[])[0]) : ''
+    if (role === 'master') this.#masterMs = askedMs
     if (role === 'master' || isTagged(value)) return
     this.cut('authority', `upstream: ${this.#text()} is a replica now`)
   }
 }
 
 /** Refusals that end by themselves, or at another node. */
-const TRANSIENT = /^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN|LOADING|MASTERDOWN)\b/
+const TRANSIENT = /^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN|LOADING|MASTERDOWN|BUSY)\b/
 
 const NOWHERE = { expected: 0, isUncertain: false }

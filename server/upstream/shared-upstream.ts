@@ -12,7 +12,7 @@ import type { LinkHost, NodeFacts } from './link.ts'
 import { RESERVED_PREFIX, type NodeHost, type NodeLinks, type Traffic } from './node-links.ts'
 import { nodeText } from './node.ts'
 import { openSocket, type OpenSocket } from './socket.ts'
-import type { Source } from './source.ts'
+import { Cover, type Source } from './source.ts'
 import type { SubscriberLink } from './subscriber-link.ts'
 import { upstreamCredentials, upstreamTls } from './settings.ts'
 
@@ -32,6 +32,9 @@ export interface UpstreamParts {
 }
 
 const RESERVED = `ERR names that begin with '${RESERVED_PREFIX}' are reserved` satisfies ErrorLine
+
+/** A name that the upstream refuses is asked for again so often, in ms: somebody may have allowed it. */
+const REFUSED_MS = 5_000
 
 /** The fields of INFO by which a server says that it is one of us. */
 const OWN_FIELD = 'respcast_version'
@@ -113,6 +116,7 @@ export class SharedUpstream {
       gatewayId: this.#gatewayId,
       landed: () => this.#landed(),
       settled: (source) => this.gaps.settled(source),
+      refused: (source) => this.#refused(source),
     }
   }
 
@@ -164,6 +168,21 @@ export class SharedUpstream {
       gaps: gaps.counts,
       gapSeconds: gaps.seconds,
     }
+  }
+
+  /** The upstream refuses a source. Who holds it has a gap from now on, until it is allowed. */
+  #refused(source: Source): void {
+    const { interest, gaps } = this
+    const { registry, clock } = this.parts
+    interest.refused(source)
+    gaps.settled(source)
+    const names = source instanceof Cover ? source.patterns : [source.name]
+    for (const name of names) {
+      const holders = [...registry.subscribersOf(source.space, name)]
+      if (holders.length === 0) continue
+      gaps.begin('refused', clock.monotonicMs(), [source], holders, name)
+    }
+    if (source.isNeeded) interest.retryLater(source, REFUSED_MS)
   }
 
   #landed(): void {

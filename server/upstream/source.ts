@@ -54,6 +54,11 @@ export class Cover extends Source {
     super('pattern', `${escapeGlob(head)}*`)
     this.head = head
   }
+
+  /** Reports whether the upstream sends messages to a channel through it. A Redis has no pattern match an empty name. */
+  matches(channel: string): boolean {
+    return channel.startsWith(this.head) && channel !== ''
+  }
 }
 
 /** The end of the first part of a name. */
