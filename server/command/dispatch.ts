@@ -62,6 +62,7 @@ export class Dispatcher {
   readonly #services: Services
   readonly #reply: ReplyWriter
   readonly #context: SharedContext
+  readonly #isAlone: boolean
   /** Errors of the current reply that are no longer charged to a command, since one has ended. */
   #chargedErrors = 0
   /** The reply of EXEC has grown beyond what the client's output may hold. */
@@ -75,6 +76,7 @@ export class Dispatcher {
 
   constructor(services: Services) {
     this.#services = services
+    this.#isAlone = services.backplane.isAlone
     const countError = (code: string): void => services.counters.countError(code)
     this.#reply = new ReplyWriter(countError)
     this.#context = new SharedContext(this.#reply, new ReplyWriter(countError), services, (queue) =>
@@ -172,11 +174,11 @@ export class Dispatcher {
   }
 
   /**
-   * Holds a request until those before it are answered, refuses it, holds it until a pause is over or the upstream has room,
-   * queues it for EXEC, or runs it: in this order.
+   * Holds a request until those before it are answered, refuses it, holds it until a pause is over, queues it for EXEC, holds it
+   * until the upstream has room, or runs it: in this order.
    */
   #dispatch(client: Client, request: Request): Later<Completion> | undefined {
-    const { backplane, login, pause, table } = this.#services
+    const { login, pause, table } = this.#services
     const command = table.find(request)
     client.lastCommand = command?.spec.name ?? ''
     if (client.inFlight !== undefined && client.inFlight.count > 0) {
@@ -197,10 +199,6 @@ export class Dispatcher {
     if (!client.isMonitor && pause.holds(command, transaction?.queue)) {
       return this.#hold(client, request, pause.over())
     }
-    if (backplane.isFull && publishes(command, transaction)) {
-      const room = new Promise<void>((resolve) => backplane.whenRoom(resolve))
-      return this.#hold(client, request, room)
-    }
     if (transaction && !command.spec.notQueued) {
       const refused = command.spec.refuseInMulti?.(this.#context, request)
       if (refused !== undefined) return this.#reject(client, command, refused)
@@ -212,10 +210,22 @@ export class Dispatcher {
       this.#reply.simple('QUEUED')
       return undefined
     }
-    if (transaction && !backplane.isAlone && isExec(command) && !transaction.dirty) {
-      return this.#exec(client, command, request, transaction)
+    return this.#isAlone
+      ? this.#run(client, command, request)
+      : this.#runUpstream(client, command, request)
+  }
+
+  /** Runs a command that may need the upstream: PUBLISH once there is room, EXEC once it is prepared. */
+  #runUpstream(client: Client, command: Command, request: Request): Later<Completion> | undefined {
+    const { backplane } = this.#services
+    const { transaction } = client
+    if (backplane.isFull && publishes(command, transaction)) {
+      const room = new Promise<void>((resolve) => backplane.whenRoom(resolve))
+      return this.#hold(client, request, room)
     }
-    return this.#run(client, command, request)
+    return transaction && isExec(command) && !transaction.dirty
+      ? this.#exec(client, command, request, transaction)
+      : this.#run(client, command, request)
   }
 
   #refusal(client: Client, command: Command, request: Request): Refusal | undefined {

@@ -6,7 +6,7 @@ import type { Request } from '../resp/request.ts'
 import type { OutgoingMessage, PublishAnswer } from '../upstream/backplane.ts'
 import type { Services } from './context.ts'
 import { Deferred } from './deferred.ts'
-import { countPublished, publishError, RequestPayload } from './pubsub/publish.ts'
+import { countPublished, RequestPayload } from './pubsub/publish.ts'
 import { subscribeError } from './pubsub/subscribe.ts'
 import type { QueuedCommand } from './transaction.ts'
 
@@ -165,7 +165,8 @@ class Preparation {
     const requests = this.#requests(
       ({ command, request }) =>
         command.spec.publishes !== undefined &&
-        publishError({ client, server: this.#server }, request) === undefined,
+        request.length(1) <= client.limits.maxChannelBytes &&
+        this.#server.backplane.refuses(request.name(1)) === undefined,
     )
     const messages = requests.map(({ command, request }): OutgoingMessage => ({
       space: command.spec.publishes ?? 'channel',

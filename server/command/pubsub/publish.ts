@@ -3,7 +3,7 @@ import { PublishesInFlight } from '../../client/in-flight.ts'
 import type { Gate } from '../../delivery/gates.ts'
 import type { Payload } from '../../delivery/segment.ts'
 import type { PublishSpace } from '../../pubsub/registry.ts'
-import type { ErrorLine, ReplyWriter } from '../../resp/reply-writer.ts'
+import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import type { PublishAnswer } from '../../upstream/backplane.ts'
 import type { CommandContext, Services } from '../context.ts'
@@ -92,44 +92,43 @@ export function countPublished(
   counters.messagesDelivered += receivers
 }
 
-/** The error line of a message that cannot be published, whoever sends it. */
-export function publishError(
-  { client, server }: Pick<CommandContext, 'client' | 'server'>,
-  request: Request,
-): ErrorLine | undefined {
-  const { maxChannelBytes } = client.limits
-  if (request.length(1) > maxChannelBytes) return channelTooLong(maxChannelBytes)
-  const { backplane } = server
-  return backplane.isAlone ? undefined : backplane.refuses(request.name(1))
-}
-
 /** PUBLISH and SPUBLISH. */
 export function publish(space: PublishSpace): Handler {
   return (context, request) => {
     const { client, server, reply } = context
-    const error = publishError(context, request)
-    if (error !== undefined) {
-      reply.error(error)
+    const { maxChannelBytes } = client.limits
+    if (request.length(1) > maxChannelBytes) {
+      reply.error(channelTooLong(maxChannelBytes))
       return
     }
     const payload = new RequestPayload(request)
-    const { backplane } = server
-    let answer: PublishAnswer | undefined
-    if (backplane.isAlone) {
-      answer = backplane.publish(space, request.name(1), payload, NEVER_CALLED)
-    } else if (context.inTransaction) {
-      answer = context.prepared?.answers.get(request) ?? 'TRYAGAIN not published'
-    } else {
-      const later = new LaterAnswer(context, request)
-      answer = backplane.publish(space, request.name(1), payload, later.done)
-      if (answer === undefined) later.begin()
-    }
-    if (answer === undefined) return
+    const answer = server.backplane.isAlone
+      ? server.backplane.publish(space, request.name(1), payload, NEVER_CALLED)
+      : publishUpstream(context, space, request, payload)
     if (typeof answer !== 'number') {
-      reply.error(answer)
+      if (answer !== undefined) reply.error(answer)
       return
     }
     countPublished(client, server, answer, payload.length)
     reply.integer(answer)
   }
+}
+
+/** @returns The answer; undefined if it comes later, into its place in the output. */
+function publishUpstream(
+  context: CommandContext,
+  space: PublishSpace,
+  request: Request,
+  payload: Payload,
+): PublishAnswer | undefined {
+  const { backplane } = context.server
+  const refused = backplane.refuses(request.name(1))
+  if (refused !== undefined) return refused
+  if (context.inTransaction) {
+    return context.prepared?.answers.get(request) ?? 'TRYAGAIN not published'
+  }
+  const later = new LaterAnswer(context, request)
+  const answer = backplane.publish(space, request.name(1), payload, later.done)
+  if (answer === undefined) later.begin()
+  return answer
 }
