@@ -232,7 +232,7 @@ describe('TLS to the upstream', () => {
 
   test('takes authorities, a certificate and a name', () => {
     const { ca, cert, key, servername } = upstreamTls(settingsOf(withFiles()))
-    expect([ca, cert, key].every(Buffer.isBuffer)).toBe(true)
+    expect([ca, cert, key].every((each) => Buffer.isBuffer(each))).toBe(true)
     expect(servername).toBe('redis.example')
     expect(() => checkUpstreamFiles(settingsOf(withFiles()))).not.toThrow()
   })
