@@ -8,7 +8,9 @@ import { findProgram } from '../../support/redis-servers.ts'
 import { connectRaw, type RawClient } from '../../support/resp-client.ts'
 import { textOf, waitUntil } from '../../support/topologies/ask-node.ts'
 import { GatewayProcess } from '../../support/topologies/gateway.ts'
+import { startCluster } from '../../support/topologies/cluster.ts'
 import { Node, type Program } from '../../support/topologies/node.ts'
+import { startSentinelTrio } from '../../support/topologies/sentinel.ts'
 
 const PAGE = readFileSync(join(ROOT, 'docs/scaling.md'), 'utf8')
 const [, PASSWORD = '', RULES = ''] = /^ACL SETUSER gateways on >(\S+) (.*)$/m.exec(PAGE) ?? []
@@ -30,60 +32,114 @@ async function client(gateway: GatewayProcess): Promise<RawClient> {
   return raw
 }
 
-describe.each<Program>(['redis-server', 'valkey-server'])(
-  'The ACL user that docs/scaling.md gives to gateways of a %s',
-  (program) => {
-    test.skipIf(findProgram(program) === undefined && process.env['CI'] !== 'true')(
-      'may do what gateways do, and nothing more',
-      async () => {
-        const node = await Node.start({ program })
-        onTestFinished(() => node.stop())
-        const rules = [...RULES.split(' '), ...SETINFO[program]]
-        await node.ask('ACL', 'SETUSER', 'gateways', 'on', `>${PASSWORD}`, ...rules)
-        const file = join(folderWith(), 'password')
-        writeFileSync(file, `${PASSWORD}\n`, { mode: 0o600 })
-        const gateway = await GatewayProcess.start({
-          upstream: `redis://127.0.0.1:${node.port}`,
-          directives: [
-            ...['--upstream-user', 'gateways', '--upstream-password-file', file],
-            // Names are left at once.
-            ...['--upstream-linger', '0'],
-          ],
-        })
-        onTestFinished(() => gateway.stop())
+/** Makes the user on nodes. @returns The directives of a gateway that logs in as it. */
+async function userOn(
+  nodes: readonly Node[],
+  rules: readonly string[],
+  prefix = '--upstream',
+): Promise<string[]> {
+  for (const node of nodes) {
+    await node.ask('ACL', 'SETUSER', 'gateways', 'on', `>${PASSWORD}`, ...rules)
+  }
+  const file = join(folderWith(), 'password')
+  writeFileSync(file, `${PASSWORD}\n`, { mode: 0o600 })
+  return [`${prefix}-user`, 'gateways', `${prefix}-password-file`, file]
+}
 
-        const subscriber = await client(gateway)
-        const publisher = await client(gateway)
-        for (const [subscribe, name, count] of [
-          ['SUBSCRIBE', 'a', 1],
-          ['PSUBSCRIBE', 'b*', 2],
-          ['SSUBSCRIBE', 's', 1],
-        ] as const) {
-          subscriber.command(subscribe, name)
-          await subscriber.takeUntil(`:${count}\r\n`)
-        }
-        await publisher.assertReply(['PUBLISH', 'a', 'x'], ':1\r\n')
-        await publisher.assertReply(['SPUBLISH', 's', 'x'], ':1\r\n')
-        await publisher.assertReply(['MULTI'], '+OK\r\n')
-        await publisher.assertReply(['PUBLISH', 'b1', 'x'], '+QUEUED\r\n')
-        await publisher.assertReply(['EXEC'], '*1\r\n:1\r\n')
-        subscriber.destroy()
+/** Subscribes and publishes in every way. */
+async function useAll(gateway: GatewayProcess): Promise<void> {
+  const subscriber = await client(gateway)
+  const publisher = await client(gateway)
+  for (const [subscribe, name, count] of [
+    ['SUBSCRIBE', 'a', 1],
+    ['PSUBSCRIBE', 'b*', 2],
+    ['SSUBSCRIBE', 's', 1],
+  ] as const) {
+    subscriber.command(subscribe, name)
+    await subscriber.takeUntil(`:${count}\r\n`)
+  }
+  for (const [publish, name] of [
+    ['PUBLISH', 'a'],
+    ['PUBLISH', 'b1'],
+    ['SPUBLISH', 's'],
+  ] as const) {
+    publisher.command(publish, name, 'x')
+    await publisher.takeUntil('\r\n')
+    await subscriber.takeUntil('$1\r\nx\r\n')
+  }
+  await publisher.assertReply(['MULTI'], '+OK\r\n')
+  await publisher.assertReply(['PUBLISH', 'b1', 'y'], '+QUEUED\r\n')
+  publisher.command('EXEC')
+  await subscriber.takeUntil('$1\r\ny\r\n')
+  subscriber.destroy()
+}
 
-        const granted = rules
-          .filter((rule) => rule.startsWith('+'))
-          .map((rule) => rule.slice(1))
-          .toSorted()
-        const own = /^cmdstat_(hello|auth|acl\||ping)/
-        await waitUntil('each command that is granted was used', async () => {
-          const stats = textOf(await node.ask('INFO', 'commandstats'))
-          const used = stats
-            .split('\r\n')
-            .filter((line) => line.startsWith('cmdstat_') && !own.test(line))
-            .map((line) => line.slice('cmdstat_'.length).split(':', 1)[0] ?? '')
-          return used.toSorted().join(' ') === granted.join(' ')
-        })
+const PROGRAMS: readonly Program[] = ['redis-server', 'valkey-server']
+const isMissing = PROGRAMS.some((program) => findProgram(program) === undefined)
+
+describe.skipIf(isMissing && process.env['CI'] !== 'true')(
+  'The ACL user that docs/scaling.md gives to gateways',
+  () => {
+    test.each(PROGRAMS)('of a %s may do what gateways do, and nothing more', async (program) => {
+      const node = await Node.start({ program })
+      onTestFinished(() => node.stop())
+      const rules = [...RULES.split(' '), ...SETINFO[program]]
+      // Names are left at once.
+      const directives = [...(await userOn([node], rules)), '--upstream-linger', '0']
+      const upstream = `redis://127.0.0.1:${node.port}`
+      const gateway = await GatewayProcess.start({ upstream, directives })
+      onTestFinished(() => gateway.stop())
+      await useAll(gateway)
+
+      const granted = rules.filter((rule) => rule.startsWith('+')).map((rule) => rule.slice(1))
+      const own = /^cmdstat_(hello|auth|acl\||ping)/
+      await waitUntil('each command that is granted was used', async () => {
+        const stats = textOf(await node.ask('INFO', 'commandstats'))
+        const used = stats
+          .split('\r\n')
+          .filter((line) => line.startsWith('cmdstat_') && !own.test(line))
+          .map((line) => line.slice('cmdstat_'.length).split(':', 1)[0] ?? '')
+        return used.toSorted().join(' ') === granted.toSorted().join(' ')
+      })
+      expect(refusals(await node.ask('ACL', 'LOG'))).toEqual([])
+    })
+
+    test('of a cluster may do what gateways do', async () => {
+      const cluster = await startCluster()
+      onTestFinished(() => cluster.stop())
+      expect(PAGE).toContain('In a Cluster add `+cluster|slots` and `+cluster|info`')
+      const rules = [
+        ...RULES.split(' '),
+        ...SETINFO['valkey-server'],
+        '+cluster|slots',
+        '+cluster|info',
+      ]
+      const directives = await userOn(cluster.nodes, rules)
+      const gateway = await GatewayProcess.start({ upstream: cluster.url, directives })
+      onTestFinished(() => gateway.stop())
+      await useAll(gateway)
+      for (const node of cluster.nodes) {
         expect(refusals(await node.ask('ACL', 'LOG'))).toEqual([])
-      },
-    )
+      }
+    })
+
+    test('of sentinels may ask for the master, and hear of another', async () => {
+      const trio = await startSentinelTrio()
+      onTestFinished(() => trio.stop())
+      const [, words = '', channel = ''] =
+        /needs `(\+info \+subscribe [^`]*)` and the channel\s+`([^`]+)`/.exec(PAGE) ?? []
+      const rules = ['resetchannels', channel, '-@all', ...words.split(' '), '+client|setinfo']
+      const directives = [
+        ...(await userOn(trio.nodes, [...RULES.split(' '), ...SETINFO['valkey-server']])),
+        ...(await userOn(trio.sentinels, rules, '--upstream-sentinel')),
+      ]
+      const gateway = await GatewayProcess.start({ upstream: trio.url, directives })
+      onTestFinished(() => gateway.stop())
+      await useAll(gateway)
+      for (const node of [...trio.nodes, ...trio.sentinels]) {
+        expect(refusals(await node.ask('ACL', 'LOG'))).toEqual([])
+      }
+      expect(gateway.log).not.toContain('refuses')
+    })
   },
 )
