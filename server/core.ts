@@ -26,7 +26,7 @@ import {
 } from './command/server/process-facts.ts'
 import { CommandTable } from './command/table.ts'
 import { listensOnTcp, servesTheWorld } from './config/listeners.ts'
-import { rewriteConfigFile } from './config/rewrite.ts'
+import { ConfigFile } from './config/rewrite.ts'
 import type { Config } from './config/store.ts'
 import { addValidators } from './config/validators.ts'
 import { ArenaPool, type Arenas } from './delivery/arenas.ts'
@@ -92,6 +92,7 @@ export class Core implements Services {
   readonly users: UserTable
   readonly aclLog: AclLog
   readonly aclFile: AclFile
+  readonly configFile: ConfigFile
   readonly registry: Registry
   readonly backplane: Backplane
   readonly clients: ClientTable
@@ -134,6 +135,7 @@ export class Core implements Services {
     this.table = new CommandTable(ALL_COMMANDS, config.lines('rename-command'))
     this.users = new UserTable(this.table.catalog, config, validateRolePattern)
     this.aclLog = new AclLog(config)
+    this.configFile = new ConfigFile(config, this.users, log, atEndOfTurn)
     this.aclFile = new AclFile(this.table.catalog, this.users, config, log, clock)
 
     const turn = new Turn(parts.arenas ?? new ArenaPool())
@@ -229,7 +231,12 @@ export class Core implements Services {
     this.gapNotices.stop()
     this.load.stop()
     this.peerLog.flush()
-    await Promise.all([this.tokens.stop(), this.aclFile.close(), this.backplane.stop()])
+    await Promise.all([
+      this.tokens.stop(),
+      this.aclFile.close(),
+      this.configFile.settled(),
+      this.backplane.stop(),
+    ])
   }
 
   /**
@@ -267,10 +274,6 @@ export class Core implements Services {
       deny: deny.map(({ pattern }) => pattern),
       expiresAt: new Date(expiresAtMs).toISOString(),
     }
-  }
-
-  rewriteConfig(): string | undefined {
-    return rewriteConfigFile(this.config, this.users, this.log)
   }
 
   #loadUsers(): void {

@@ -18,7 +18,10 @@ import { basename, dirname, join } from 'node:path'
 export const SECRET_MODE = 0o600
 
 /** The file system as {@link replaceFileLater} uses it; tests break it. */
-export type Files = Pick<typeof asyncFiles, 'open' | 'readdir' | 'realpath' | 'rename' | 'rm'>
+export type Files = Pick<
+  typeof asyncFiles,
+  'open' | 'readdir' | 'realpath' | 'rename' | 'rm' | 'stat'
+>
 
 /**
  * Replaces a file as a whole or not at all: the content is on disk in a temporary file before that replaces the old one.
@@ -54,8 +57,11 @@ export function replaceFile(path: string, content: Buffer, mode?: number): void 
   }
 }
 
+/** Permissions of a file that is replaced: those of a file with secrets, or those that it has. */
+type Permissions = typeof SECRET_MODE | 'kept'
+
 /**
- * As {@link replaceFile}, without holding up the event loop, for a file that holds secrets.
+ * As {@link replaceFile}, without holding up the event loop.
  *
  * @throws The system's error. The old file is as it was, unless only the folder could not be written to disk.
  */
@@ -63,13 +69,16 @@ export async function replaceFileLater(
   path: string,
   content: Buffer,
   files: Files = asyncFiles,
+  permissions: Permissions = SECRET_MODE,
 ): Promise<void> {
   const target = await files.realpath(path).catch(() => path)
   const temporary = temporaryOf(target)
+  const mode = permissions === 'kept' ? await permissionsOf(target, files) : permissions
   try {
-    const file = await files.open(temporary, 'w', SECRET_MODE)
+    const file = await files.open(temporary, 'w', mode)
     try {
-      await file.chmod(SECRET_MODE)
+      // The umask takes from the mode of a new file.
+      if (mode !== undefined) await file.chmod(mode)
       await writeWhole(file, content)
       await file.sync()
     } finally {
@@ -81,6 +90,60 @@ export async function replaceFileLater(
     throw error
   }
   await syncFolderOf(target, files)
+}
+
+/** Undefined if the file does not exist. */
+async function permissionsOf(path: string, files: Files): Promise<number | undefined> {
+  const found = await files.stat(path).catch(() => undefined)
+  return found && found.mode & 0o777
+}
+
+/**
+ * Writes of one file, one at a time. Requests that come during a write share the next one, so that however many wait, each waits for two
+ * writes at most.
+ */
+export class SharedWrites<Result> {
+  readonly #write: () => Promise<Result>
+  /** The write under way, or the last one. */
+  #writing: Promise<unknown> = Promise.resolve()
+  /** The write that has not begun, and will have every change of until then. */
+  #next: Promise<Result> | undefined
+  #isWriting = false
+
+  /** @param write It must not reject. */
+  constructor(write: () => Promise<Result>) {
+    this.#write = write
+  }
+
+  /** A write is under way. */
+  get isWriting(): boolean {
+    return this.#isWriting
+  }
+
+  /** A write is under way or waits. */
+  get isBusy(): boolean {
+    return this.#isWriting || this.#next !== undefined
+  }
+
+  /** Writes what there is once the write has begun. */
+  request(): Promise<Result> {
+    this.#next ??= this.#writing.then(async () => {
+      this.#writing = this.#next as Promise<Result>
+      this.#next = undefined
+      this.#isWriting = true
+      try {
+        return await this.#write()
+      } finally {
+        this.#isWriting = false
+      }
+    })
+    return this.#next
+  }
+
+  /** Settles when no write is under way or waits. */
+  async settled(): Promise<void> {
+    while (this.isBusy) await (this.#next ?? this.#writing)
+  }
 }
 
 /** Writes the folder of a file to disk, so that a new or renamed file is found there after a crash. */

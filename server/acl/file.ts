@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../config/settings.ts'
 import { atEndOfTurn, type Clock, type Timer } from '../clock.ts'
-import { replaceFile, replaceFileLater, SECRET_MODE } from '../files.ts'
+import { replaceFile, replaceFileLater, SECRET_MODE, SharedWrites } from '../files.ts'
 import type { Logger } from '../log.ts'
 import type { UserTable } from './users.ts'
 import type { CommandCatalog } from './catalog.ts'
@@ -31,12 +31,7 @@ const USERS_PER_SLICE = 500
 /** Time after an autosave that failed until the next one, in ms. */
 const RETRY_MS = 5_000
 
-/**
- * The ACL file of `aclfile`. All methods return the error's text without its code, if any.
- *
- * It is written off the event loop, one write at a time. Changes that come during a write share the next one, so that
- * however many commands wait, each waits for two writes at most.
- */
+/** The ACL file of `aclfile`, which is written off the event loop. All methods return the error's text without its code, if any. */
 export class AclFile {
   /** Absolute; empty without one. */
   readonly #path: string
@@ -45,11 +40,7 @@ export class AclFile {
   readonly #settings: Settings
   readonly #log: Logger
   readonly #clock: Clock
-  /** The write under way, or the last one. */
-  #writing: Promise<string | undefined> = Promise.resolve(undefined)
-  /** The write that has not begun, and will have every change of until then. */
-  #next: Promise<string | undefined> | undefined
-  #isWriting = false
+  readonly #writes = new SharedWrites(() => this.#write())
   /** The file was written at once, during a write with an older content. */
   #isOvertaken = false
   #retry: Timer | undefined
@@ -78,27 +69,22 @@ export class AclFile {
 
   /** A write is under way or waits. */
   get isBusy(): boolean {
-    return this.#isWriting || this.#next !== undefined
+    return this.#writes.isBusy
   }
 
   /** ACL SAVE: replaces the file as a whole or not at all. Never rejects. */
   save(): Promise<string | undefined> {
     if (this.#path === '') return Promise.resolve(NOT_CONFIGURED)
-    this.#next ??= this.#writing.then(() => {
-      this.#writing = this.#next as Promise<string | undefined>
-      this.#next = undefined
-      return this.#write()
-    })
-    return this.#next
+    return this.#writes.request()
   }
 
-  /** As {@link save}, before it returns: EXEC executes its commands with nothing between them, and cannot wait. */
+  /** As {@link save}, before it returns: for ACL LOAD inside EXEC, which executes its commands with nothing between them. */
   saveNow(): string | undefined {
     if (this.#path === '') return NOT_CONFIGURED
     try {
       const text = this.#users.list().map(lineOf).join('')
       replaceFile(this.#path, Buffer.from(text, 'latin1'), SECRET_MODE)
-      this.#isOvertaken = this.#isWriting
+      this.#isOvertaken = this.#writes.isWriting
       return this.#noteResult()
     } catch (error) {
       return this.#noteResult(error)
@@ -110,14 +96,9 @@ export class AclFile {
     return this.#isAutosaved ? this.save() : undefined
   }
 
-  /** As {@link autosave}, before it returns. */
-  autosaveNow(): string | undefined {
-    return this.#isAutosaved ? this.saveNow() : undefined
-  }
-
   /** Settles when no write is under way or waits. */
   async settled(): Promise<void> {
-    while (this.isBusy) await (this.#next ?? this.#writing)
+    await this.#writes.settled()
   }
 
   /** Waits for the writes under way; nothing is tried again afterwards. */
@@ -132,7 +113,6 @@ export class AclFile {
   }
 
   async #write(): Promise<string | undefined> {
-    this.#isWriting = true
     try {
       do {
         this.#isOvertaken = false
@@ -141,8 +121,6 @@ export class AclFile {
       return this.#noteResult()
     } catch (error) {
       return this.#noteResult(error)
-    } finally {
-      this.#isWriting = false
     }
   }
 

@@ -6,6 +6,7 @@ import type { ClientTable } from '../client/clients.ts'
 import type { Login } from '../client/login.ts'
 import type { OutputGuard } from '../client/output-limits.ts'
 import type { Clock } from '../clock.ts'
+import type { ConfigFile } from '../config/rewrite.ts'
 import type { Config } from '../config/store.ts'
 import type { Logger, PeerLog } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
@@ -24,6 +25,7 @@ import type { MonitorFeed } from './diagnostics/monitor.ts'
 import type { Pause } from './client/pause.ts'
 import type { SlowLog } from './diagnostics/slowlog.ts'
 import type { CommandTable } from './table.ts'
+import type { Completion } from './spec.ts'
 import type { QueuedCommand } from './transaction.ts'
 
 /** The context of a command: the client that sent it, the writer of its reply, and the server. */
@@ -39,8 +41,8 @@ export interface CommandContext {
   readonly laterReply: ReplyWriter
   /** Set by commands whose reply is a push, which CLIENT REPLY does not silence. */
   repliedByPush: boolean
-  /** Executes the commands of a transaction, and writes their replies. */
-  readonly runTransaction: (queue: readonly QueuedCommand[]) => void
+  /** Executes the commands of a transaction, and writes their replies: later, where some wait for the disk. */
+  readonly runTransaction: (queue: readonly QueuedCommand[]) => Promise<Completion> | undefined
 }
 
 /** The parts of the core that commands use. */
@@ -74,6 +76,5 @@ export interface Services {
   readonly facts: ProcessFacts
   /** Ends the server in good order (SHUTDOWN). */
   readonly shutdown: () => void
-  /** CONFIG REWRITE. @returns The error without its code, if any. */
-  readonly rewriteConfig: () => string | undefined
+  readonly configFile: ConfigFile
 }

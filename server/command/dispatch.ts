@@ -54,6 +54,15 @@ class SharedContext implements CommandContext {
   }
 }
 
+/** The reply of a command of EXEC that waits for the disk. */
+interface AwaitedReply {
+  /** Its place among the replies that are there. */
+  readonly mark: number
+  readonly later: Promise<Completion>
+  /** CLIENT REPLY drops it. */
+  readonly isSilent: boolean
+}
+
 /**
  * Passes requests to their commands. The checks are in the order of Redis, except that the login comes first, as in Valkey
  * 9.1: without one, a client does not learn which commands exist.
@@ -275,10 +284,7 @@ export class Dispatcher {
     const place = client.output.reserve()
     return preparation.whenSettled<Completion>((prepared) => {
       // It is not run any more, and its place holds up what was queued before.
-      if (client.closed) {
-        this.#context.laterReply.begin(client.protocol)
-        client.output.fill(place, this.#context.laterReply)
-      }
+      if (client.closed) this.#fillWithNothing(client, place)
       return () => {
         this.#place = place
         return this.#runPrepared(client, command, request, prepared)
@@ -397,19 +403,61 @@ export class Dispatcher {
    * Runs the commands of EXEC. If their replies grow beyond the output limit, no part of them is sent and the client is closed
    * after the last command: all of them are executed, or none.
    */
-  #runTransaction(queue: readonly QueuedCommand[]): void {
+  #runTransaction(queue: readonly QueuedCommand[]): Promise<Completion> | undefined {
     const { client } = this.#context
     const room = this.#services.guard.roomFor(client)
+    const awaited: AwaitedReply[] = []
     for (const { command, request } of queue) {
       client.work++
-      this.#runQueued(command, request)
+      const mark = this.#reply.mark()
+      const later = this.#runQueued(command, request)
+      if (later) awaited.push({ mark, later, isSilent: client.isSilent })
       if (this.#reply.end - this.#reply.start >= room) this.#isOverLimit = true
       if (this.#isOverLimit) this.#reply.rollback(0)
     }
+    return awaited.length === 0 || this.#isOverLimit ? undefined : this.#finishLater(awaited)
   }
 
-  /** Runs one command of EXEC, if it is still allowed: permissions may have changed since it was queued. */
-  #runQueued(command: Command, request: Request): void {
+  /**
+   * Writes the replies of a transaction once the disk has what some of them wait for. The commands have been executed; what their client
+   * is sent meanwhile follows the reply.
+   */
+  async #finishLater(awaited: readonly AwaitedReply[]): Promise<Completion> {
+    const { client } = this.#context
+    const place = this.#place ?? client.output.reserve()
+    this.#place = undefined
+    const { buffer, start, end } = this.#reply
+    const written = Buffer.from(buffer.subarray(start, end))
+    this.#reply.rollback(0)
+    const completions = await Promise.all(awaited.map(({ later }) => later))
+    if (client.closed) this.#fillWithNothing(client, place)
+    return (context) => {
+      this.#place = place
+      let from = 0
+      for (const [at, { mark, isSilent }] of awaited.entries()) {
+        this.#reply.raw(written.subarray(from, mark))
+        from = mark
+        const before = this.#reply.mark()
+        void completions[at]?.(context)
+        if (isSilent) this.#reply.rollback(before)
+      }
+      this.#reply.raw(written.subarray(from))
+      context.repliedByPush = true
+    }
+  }
+
+  /** Gives up the place of a reply that its client, being closed, does not get: it holds up what was queued before. */
+  #fillWithNothing(client: Client, place: Gate): void {
+    this.#context.laterReply.begin(client.protocol)
+    client.output.fill(place, this.#context.laterReply)
+  }
+
+  /**
+   * Runs one command of EXEC, if it is still allowed: permissions may have changed since it was queued.
+   *
+   * @returns The completion that writes its reply, if that waits for the disk.
+   */
+  #runQueued(command: Command, request: Request): Promise<Completion> | undefined {
     const { client } = this.#context
     const mark = this.#reply.mark()
     this.#context.inTransaction = true
@@ -418,11 +466,14 @@ export class Dispatcher {
     if (denial) {
       this.#logDenial(client, denial)
       this.#reply.error(execDenialText(denial))
-    } else if (this.#run(client, command, request)) {
-      // Only a login by token waits, and queueing refuses it, unless its issuer was added since.
-      this.#reply.error(TOKEN_IN_MULTI)
+    } else {
+      const later = this.#run(client, command, request)
+      if (later instanceof Promise && command.spec.awaitsDisk) return later
+      // Else only a login by token waits, and queueing refuses it, unless its issuer was added since.
+      if (later) this.#reply.error(TOKEN_IN_MULTI)
     }
     if (client.isSilent && !this.#context.repliedByPush) this.#reply.rollback(mark)
+    return undefined
   }
 }
 

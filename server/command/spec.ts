@@ -114,6 +114,8 @@ export interface CommandData {
   readonly mayReplicate?: boolean
   /** A RESP2 client with subscriptions may still send it. */
   readonly whileSubscribed?: boolean
+  /** It may wait for the disk, and nothing else. Inside EXEC it is executed in its place, and the reply of EXEC waits. */
+  readonly awaitsDisk?: true
   /** Inside MULTI it runs at once instead of being queued. */
   readonly notQueued?: boolean
   /** Returns the error with which it is refused inside MULTI, if it cannot wait for EXEC. */

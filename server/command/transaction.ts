@@ -3,7 +3,7 @@ import type { Tracking } from '../client/client.ts'
 import type { Request } from '../resp/request.ts'
 import { invalidateAll } from './client/tracking.ts'
 import type { CommandContext } from './context.ts'
-import type { CommandData, CommandRecord } from './spec.ts'
+import type { CommandData, CommandRecord, Completion } from './spec.ts'
 import type { Command } from './table.ts'
 
 /** A command that waits for EXEC. */
@@ -48,7 +48,7 @@ function multi({ client, reply }: CommandContext): void {
   reply.ok()
 }
 
-function exec(context: CommandContext): void {
+function exec(context: CommandContext): void | Promise<Completion> {
   const { client, reply } = context
   const { transaction } = client
   if (!transaction) {
@@ -64,11 +64,12 @@ function exec(context: CommandContext): void {
   if (client.replyMode === 'on') reply.array(transaction.queue.length)
   client.watched = undefined
   // Meanwhile the client is in its transaction, and CLIENT INFO and ACL LOG show it so.
-  context.runTransaction(transaction.queue)
+  const waiting = context.runTransaction(transaction.queue)
   for (const tracking of transaction.flushes) invalidateAll(client, context.server, tracking)
   client.endTransaction()
   // CLIENT REPLY silences each command by itself, and has no effect on those before it.
   context.repliedByPush = true
+  return waiting
 }
 
 function discard({ client, reply }: CommandContext): void {

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { describeUser } from '../acl/describe.ts'
+import type { User } from '../acl/user.ts'
 import type { UserTable } from '../acl/users.ts'
-import { replaceFile } from '../files.ts'
+import { replaceFileLater, SharedWrites } from '../files.ts'
 import type { Logger } from '../log.ts'
 import type { Config } from './store.ts'
 import { DIRECTIVES, findDirective } from './directives.ts'
@@ -15,22 +16,61 @@ import { BUFFER_CLASSES, parseValue } from './values.ts'
 import type { BufferClass, BufferLimits } from './values.ts'
 import { quoteText, quoteWord, splitWords } from '../../shared/words.ts'
 
-/** CONFIG REWRITE. @returns The error without its code, if any. */
-export function rewriteConfigFile(
-  config: Config,
-  users: UserTable,
-  log: Logger,
-): string | undefined {
-  if (config.file === undefined) return 'The server is running without a config file'
-  try {
-    const lines = config.text('aclfile') === '' ? users.list().map(describeUser) : []
-    const text = readFileSync(config.file, 'latin1')
-    const usersText = lines.map((line) => line.replace(/^user /, ''))
-    replaceFile(config.file, Buffer.from(config.rewrite(text, usersText), 'latin1'))
-    return undefined
-  } catch (error) {
-    log.error({ err: error }, 'CONFIG REWRITE failed')
-    return `Rewriting config file: ${(error as NodeJS.ErrnoException).code ?? 'failed'}`
+/** Lines and users that are handled in one turn of the event loop: about a millisecond of work. */
+const LINES_PER_SLICE = 500
+
+/** The configuration file, which CONFIG REWRITE brings up to date off the event loop, one write at a time. */
+export class ConfigFile {
+  readonly #config: Config
+  readonly #users: UserTable
+  readonly #log: Logger
+  readonly #atEndOfTurn: (callback: () => void) => void
+  readonly #writes = new SharedWrites(() => this.#write())
+
+  /** @param atEndOfTurn Calls back once everything readable in this turn of the event loop has been handled. */
+  constructor(
+    config: Config,
+    users: UserTable,
+    log: Logger,
+    atEndOfTurn: (callback: () => void) => void,
+  ) {
+    this.#config = config
+    this.#users = users
+    this.#log = log
+    this.#atEndOfTurn = atEndOfTurn
+  }
+
+  /** CONFIG REWRITE. Never rejects. @returns The error without its code, if any. */
+  rewrite(): Promise<string | undefined> {
+    if (this.#config.file === undefined)
+      return Promise.resolve('The server is running without a config file')
+    return this.#writes.request()
+  }
+
+  /** Settles when no write is under way or waits. */
+  settled(): Promise<void> {
+    return this.#writes.settled()
+  }
+
+  async #write(): Promise<string | undefined> {
+    const config = this.#config
+    const path = config.file ?? ''
+    try {
+      const text = await readFile(path, 'latin1')
+      // Settings and users are replaced and never changed, so that all slices see one state.
+      const users = config.text('aclfile') === '' ? this.#users.list() : []
+      const steps = config.rewriting(text, users)
+      let step = steps.next()
+      while (step.done !== true) {
+        await new Promise<void>(this.#atEndOfTurn)
+        step = steps.next()
+      }
+      await replaceFileLater(path, Buffer.from(step.value, 'latin1'), undefined, 'kept')
+      return undefined
+    } catch (error) {
+      this.#log.error({ err: error }, 'CONFIG REWRITE failed')
+      return `Rewriting config file: ${(error as NodeJS.ErrnoException).code ?? 'failed'}`
+    }
   }
 }
 
@@ -63,24 +103,60 @@ export function rewriteConfig(
   settings: SettingMap,
   users: readonly string[],
 ): string {
+  const steps = rewritingConfig(fileText, settings, users)
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value
+}
+
+/** As {@link rewriteConfig}, in slices: yields after each. */
+export function* rewritingConfig(
+  fileText: string,
+  settings: SettingMap,
+  users: readonly (string | User)[],
+): Generator<void, string> {
   const lines = fileText === '' ? [] : fileText.replace(/\n$/, '').split('\n')
-  const statements = lines.map(readLine)
+  const statements: (Statement | undefined)[] = []
+  /** The last line of each directive. */
+  const lastLines = new Map<Directive, number>()
+  for (const [at, line] of lines.entries()) {
+    const statement = readLine(line)
+    statements.push(statement)
+    const directive = statement && findDirective(statement.name)
+    if (directive) lastLines.set(directive, at)
+    if (at % LINES_PER_SLICE === LINES_PER_SLICE - 1) yield
+  }
+  const userQueue: string[] = []
+  for (const [at, user] of users.entries()) {
+    const rules = typeof user === 'string' ? user : describeUser(user).replace(/^user /, '')
+    userQueue.push(quoted(rules))
+    if (at % LINES_PER_SLICE === LINES_PER_SLICE - 1) yield
+  }
+  const file: FileLines = { statements, lastLines, usersLeft: userQueue.values() }
   const written = new Set<string>()
-  const userQueue = users.map(quoted)
-  const kept = lines.flatMap((line, at) => {
-    const statement = statements[at]
-    const fate = statement
-      ? fateOf(statement, statements.slice(at + 1), settings, written, userQueue)
-      : 'keep'
-    return fate === 'keep' ? [line] : fate === 'drop' ? [] : fate
-  })
+  const kept: string[] = []
+  for (const [at, line] of lines.entries()) {
+    const fate = statements[at] ? fateOf(file, at, settings, written) : 'keep'
+    if (fate === 'keep') kept.push(line)
+    else if (fate !== 'drop') kept.push(...fate)
+    if (at % LINES_PER_SLICE === LINES_PER_SLICE - 1) yield
+  }
   const added = [
     ...DIRECTIVES.flatMap((directive) => addedLines(settingOf(settings, directive), written)),
-    ...userQueue.map((rules) => `user ${rules}`),
+    ...Array.from(file.usersLeft, (rules) => `user ${rules}`),
   ]
   if (added.length > 0 && !kept.includes(SIGNATURE))
     kept.push(...(kept.length > 0 ? [''] : []), SIGNATURE)
   return [...kept, ...added].map((line) => `${line}\n`).join('')
+}
+
+/** What is known of a file while its lines are judged, first to last. */
+interface FileLines {
+  readonly statements: readonly (Statement | undefined)[]
+  /** The index of the last line of each directive. */
+  readonly lastLines: ReadonlyMap<Directive, number>
+  /** Users that have no line yet. */
+  readonly usersLeft: IterableIterator<string>
 }
 
 function readLine(line: string): Statement | undefined {
@@ -92,32 +168,34 @@ function readLine(line: string): Statement | undefined {
 }
 
 function fateOf(
-  statement: Statement,
-  later: readonly (Statement | undefined)[],
+  { statements, lastLines, usersLeft }: FileLines,
+  at: number,
   settings: SettingMap,
   written: Set<string>,
-  userQueue: string[],
 ): Fate {
+  const statement = statements[at] as Statement
   const directive = findDirective(statement.name)
   if (!directive || directive.secret || UNTOUCHED.has(directive.name)) return 'keep'
   const setting = settingOf(settings, directive)
-  if (directive.name === 'user') return userFate(statement, userQueue)
+  if (directive.name === 'user') return userFate(statement, usersLeft)
   if (directive.name === 'issuer') return issuerFate(statement, setting, written)
-  if (directive.name === 'save') return saveFate(statement, later, setting, written)
+  if (directive.name === 'save')
+    return saveFate(statement, statements.slice(at + 1), setting, written)
   if (directive.type === 'buffer-limits')
     return bufferFate(statement, directive, valueOf(setting, 'buffer-limits'), written)
   if (directive.type === 'lines') return lineFate(statement, directive, setting, written)
   written.add(directive.name)
   // Of several lines the last one counts; those before it are kept.
-  if (later.some((other) => other && findDirective(other.name) === directive)) return 'keep'
+  if ((lastLines.get(directive) ?? at) > at) return 'keep'
   const parsed = parseValue(directive, statement.words)
   if (!('reason' in parsed) && parsed.text === setting.text) return 'keep'
   return [lineOf(statement.name, setting)]
 }
 
-function userFate(statement: Statement, queue: string[]): Fate {
-  const rules = queue.shift()
-  if (rules === undefined) return 'drop'
+function userFate(statement: Statement, left: IterableIterator<string>): Fate {
+  const next = left.next()
+  if (next.done === true) return 'drop'
+  const rules = next.value
   return splitWords(`user ${rules}`)?.join('\0') === ['user', ...statement.words].join('\0')
     ? 'keep'
     : [`user ${rules}`]

@@ -1,8 +1,9 @@
+import type { User } from '../acl/user.ts'
 import type { DirectiveName, NameOf } from './directives.ts'
 import { servesTheWorld } from './listeners.ts'
 import type { LoadedConfig } from './load.ts'
 import { ConfigError, type SourceKind } from './parse.ts'
-import { rewriteConfig } from './rewrite.ts'
+import { rewriteConfig, rewritingConfig } from './rewrite.ts'
 import { defaultSetting, Settings, valueOf } from './settings.ts'
 import { parseValue } from './values.ts'
 import type { Setting, SettingMap } from './settings.ts'
@@ -196,6 +197,11 @@ export class Config extends Settings {
    */
   rewrite(fileText: string, users: readonly string[]): string {
     return rewriteConfig(fileText, this.settings, users)
+  }
+
+  /** As {@link rewrite}, in slices: yields after each, and is about the settings and users of its beginning. */
+  rewriting(fileText: string, users: readonly User[]): Generator<void, string> {
+    return rewritingConfig(fileText, this.settings, users)
   }
 
   /** @returns The directive at fault and the reason, if nothing was changed. */

@@ -16,6 +16,7 @@ import {
   replaceFile,
   replaceFileLater,
   SECRET_MODE,
+  SharedWrites,
   type Files,
 } from '../../server/files.ts'
 import { folderWith } from '../support/folder.ts'
@@ -75,12 +76,14 @@ describe.each([
 })
 
 describe('A file that is replaced', () => {
-  test('keeps its permissions', () => {
+  test('keeps its permissions', async () => {
     writeFileSync(path, 'old')
     for (const mode of [0o640, 0o664, 0o600]) {
       chmodSync(path, mode)
       replaceFile(path, content)
       expect(modeOf(path)).toBe(mode)
+      await replaceFileLater(path, Buffer.from('later'), undefined, 'kept')
+      expect([modeOf(path), readFileSync(path, 'latin1')]).toEqual([mode, 'later'])
     }
   })
 
@@ -132,5 +135,33 @@ describe('A file that is replaced later', () => {
     await expect(replaceFileLater(path, content, failing(step))).rejects.toThrow('no space')
     expect(readFileSync(path, 'utf8')).toBe('old')
     expect(readdirSync(folder)).toEqual(['users.acl'])
+  })
+})
+
+describe('Writes of one file that are asked for', () => {
+  test('come one at a time; those that come during one share the next', async () => {
+    const begun: number[] = []
+    const ends: (() => void)[] = []
+    const writes = new SharedWrites(async () => {
+      const number = begun.length
+      begun.push(number)
+      await new Promise<void>((resolve) => ends.push(resolve))
+      return number
+    })
+    const next = () => new Promise((resolve) => void setImmediate(resolve))
+    const first = writes.request()
+    expect(writes.isBusy).toBe(true)
+    await next()
+    const others = [writes.request(), writes.request(), writes.request()]
+    await next()
+    expect([begun, writes.isWriting]).toEqual([[0], true])
+    ends[0]?.()
+    expect(await first).toBe(0)
+    await next()
+    expect(begun).toEqual([0, 1])
+    ends[1]?.()
+    expect(await Promise.all(others)).toEqual([1, 1, 1])
+    await writes.settled()
+    expect(writes.isBusy).toBe(false)
   })
 })

@@ -59,7 +59,7 @@ function setUser(context: CommandContext, request: Request): void | Promise<Comp
  * @param changed Names of users.
  */
 function answerSaved(
-  { inTransaction, reply, server }: CommandContext,
+  { reply, server }: CommandContext,
   changed: readonly string[],
   answer: (reply: ReplyWriter) => void,
 ): void | Promise<Completion> {
@@ -68,13 +68,9 @@ function answerSaved(
     else current.error(`MISCONF the change is in force but not saved: ${error}`)
   }
   const isKept = changed.some((name) => isRoleName(name) || isTokenUserName(name))
-  if (!isKept) answer(reply)
-  else if (inTransaction) finish(reply, server.aclFile.autosaveNow())
-  else {
-    const saved = server.aclFile.autosave()
-    if (saved !== undefined) return saved.then((error) => (later) => finish(later.reply, error))
-    answer(reply)
-  }
+  const saved = isKept ? server.aclFile.autosave() : undefined
+  if (saved !== undefined) return saved.then((error) => (later) => finish(later.reply, error))
+  answer(reply)
 }
 
 function delUser(context: CommandContext, request: Request): void | Promise<Completion> {
@@ -190,9 +186,8 @@ function answerFile(reply: ReplyWriter, error: string | undefined): void {
   else reply.error(`ERR ${error}`)
 }
 
-function save({ inTransaction, reply, server }: CommandContext): void | Promise<Completion> {
-  if (inTransaction) answerFile(reply, server.aclFile.saveNow())
-  else return server.aclFile.save().then((error) => (later) => answerFile(later.reply, error))
+function save({ server }: CommandContext): Promise<Completion> {
+  return server.aclFile.save().then((error) => (later) => answerFile(later.reply, error))
 }
 
 /** ACL LOAD waits for a write under way: it would read the file without changes that have been ordered before. */
@@ -245,6 +240,7 @@ export const acl: CommandData = {
       summary: 'Deletes users and closes their connections.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       secret: 2,
+      awaitsDisk: true,
       handler: delUser,
     },
     dryrun: {
@@ -312,6 +308,7 @@ export const acl: CommandData = {
       arity: 2,
       summary: 'Writes the ACL file.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
+      awaitsDisk: true,
       handler: save,
     },
     setuser: {
@@ -326,6 +323,7 @@ export const acl: CommandData = {
       summary: 'Makes a user, or changes its rules.',
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       secret: 2,
+      awaitsDisk: true,
       handler: setUser,
     },
     users: {

@@ -6,7 +6,7 @@ import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
 import { writeFields } from '../replies.ts'
-import type { CommandData } from '../spec.ts'
+import type { CommandData, Completion } from '../spec.ts'
 
 function get({ reply, server }: CommandContext, request: Request): void {
   writeFields(reply, server.config.get(textsFrom(request, 2)))
@@ -31,10 +31,11 @@ function resetStat({ reply, server }: CommandContext): void {
   reply.ok()
 }
 
-function rewrite({ reply, server }: CommandContext): void {
-  const error = server.rewriteConfig()
-  if (error === undefined) reply.ok()
-  else reply.error(`ERR ${error}`)
+function rewrite({ server }: CommandContext): Promise<Completion> {
+  return server.configFile.rewrite().then((error) => ({ reply }) => {
+    if (error === undefined) reply.ok()
+    else reply.error(`ERR ${error}`)
+  })
 }
 
 /**
@@ -96,6 +97,7 @@ export const config: CommandData = {
       arity: 2,
       since: '2.8.0',
       summary: 'Writes the configuration file.',
+      awaitsDisk: true,
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       handler: rewrite,
     },

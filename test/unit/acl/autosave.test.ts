@@ -67,7 +67,7 @@ describe('A change of a role', () => {
     admin.write(command(...SET))
     other.send('MULTI')
     other.send('ACL', 'SETUSER', 'role:y', '&a')
-    expect(other.send('EXEC')).toBe('*1\r\n+OK\r\n')
+    expect(await other.sendAndWait('EXEC')).toBe('*1\r\n+OK\r\n')
     expect(saved()).toContain('user role:y ')
     await admin.settled()
     await server.aclFile.settled()

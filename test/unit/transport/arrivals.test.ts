@@ -12,8 +12,8 @@ function open(msOfEach: number) {
     atEndOfTurn: turn.atEndOfTurn,
     nowMs: () => clock.monotonicMs(),
   })
-  const come = (...names: readonly string[]): void => {
-    for (const name of names) {
+  const come = (names: string): void => {
+    for (const name of names.split('')) {
       arrivals.enter(() => {
         entered.push(name)
         clock.advance(msOfEach)
@@ -32,7 +32,7 @@ function open(msOfEach: number) {
 describe('Newcomers', () => {
   test('are let in at once while the turn has time for them', () => {
     const { come, look, next } = open(1)
-    come('a', 'b', 'c', 'd')
+    come('abcd')
     expect(look()).toBe('abcd')
     expect(next()).toBe('')
     come('e')
@@ -41,14 +41,14 @@ describe('Newcomers', () => {
 
   test('wait for the next turns once this one has spent four milliseconds on them', () => {
     const { come, look, next } = open(2)
-    come(...'abcdefg')
+    come('abcdefg')
     expect(look()).toBe('ab')
     expect([next(), next(), next(), next()]).toEqual(['cd', 'ef', 'g', ''])
   })
 
   test('do not overtake those that wait', () => {
     const { come, look, next } = open(3)
-    come(...'abcd')
+    come('abcd')
     expect(look()).toBe('ab')
     expect(next()).toBe('cd')
     come('e')
@@ -58,7 +58,7 @@ describe('Newcomers', () => {
 
   test('are let in one each turn where each takes longer than a turn may', () => {
     const { come, look, next } = open(100)
-    come(...'abc')
+    come('abc')
     expect([look(), next(), next(), next()]).toEqual(['a', 'b', 'c', ''])
   })
 

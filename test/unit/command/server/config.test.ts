@@ -33,8 +33,8 @@ describe('CONFIG', () => {
     expect(core.counters.commandsProcessed).toBe(1)
   })
 
-  test('REWRITE needs a configuration file', () => {
-    expect(new TestCore().connect().send('CONFIG', 'REWRITE')).toBe(
+  test('REWRITE needs a configuration file', async () => {
+    expect(await new TestCore().connect().sendAndWait('CONFIG', 'REWRITE')).toBe(
       '-ERR The server is running without a config file\r\n',
     )
   })
