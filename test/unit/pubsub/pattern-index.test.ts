@@ -147,7 +147,8 @@ describe('A message that meets very many hostile patterns', () => {
   function open() {
     const dropped: string[] = []
     let steps = 0
-    const { matches } = Glob.prototype
+    type Matches = (this: Glob, subject: string, meter?: StepMeter) => boolean
+    const matches = Object.getOwnPropertyDescriptor(Glob.prototype, 'matches')?.value as Matches
     vi.spyOn(Glob.prototype, 'matches').mockImplementation(function (
       this: Glob,
       subject: string,
