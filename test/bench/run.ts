@@ -18,6 +18,7 @@ import {
   isInstalled,
   LOAD_CPU,
   startBareNode,
+  startGateway,
   startNats,
   startRedis,
   startRespcast,
@@ -29,6 +30,9 @@ const PORTS = {
   http: 7480,
   against: 7411,
   againstHttp: 7481,
+  gateway: 7412,
+  gatewayHttp: 7482,
+  upstream: 7421,
   valkey: 7420,
   redis: 7430,
   nats: 7440,
@@ -86,6 +90,9 @@ async function startFor(contender: Contender): Promise<BenchServer> {
     case 'against tcp':
     case 'against ws':
       return startRespcast(PORTS.against, PORTS.againstHttp, options.against)
+    case 'gateway tcp':
+    case 'gateway ws':
+      return startGateway(PORTS.gateway, PORTS.gatewayHttp, OWN_ROOT, PORTS.upstream)
     case 'valkey':
       return startRedis('valkey-server', PORTS.valkey)
     case 'redis':
@@ -99,6 +106,8 @@ async function startFor(contender: Contender): Promise<BenchServer> {
 
 const PROGRAMS: Partial<Record<Contender, string>> = {
   valkey: 'valkey-server',
+  'gateway tcp': 'valkey-server',
+  'gateway ws': 'valkey-server',
   redis: 'redis-server',
   'nats ws': 'nats-server',
 }
@@ -132,7 +141,7 @@ function runLoad(
   token: string,
 ): LoadResult | undefined {
   const speaks =
-    contender === 'respcast ws' || contender === 'against ws'
+    contender.endsWith(' ws') && contender !== 'nats ws'
       ? ['--proto', 'ws', '--port', String(server.httpPort), '--path', '/ws', '--token', token]
       : contender === 'nats ws'
         ? ['--proto', 'natsws', '--port', String(server.port)]

@@ -27,12 +27,22 @@ export type Contender =
   | 'against tcp'
   | 'against ws'
   | 'valkey'
+  | 'gateway tcp'
+  | 'gateway ws'
   | 'redis'
   | 'nats ws'
   | 'bare node'
 
-const RESP: readonly Contender[] = ['respcast tcp', 'valkey', 'redis']
-const ALL: readonly Contender[] = ['respcast tcp', 'respcast ws', 'valkey', 'redis', 'nats ws']
+const RESP: readonly Contender[] = ['respcast tcp', 'gateway tcp', 'valkey', 'redis']
+const ALL: readonly Contender[] = [
+  'respcast tcp',
+  'respcast ws',
+  'gateway tcp',
+  'gateway ws',
+  'valkey',
+  'redis',
+  'nats ws',
+]
 
 function fanOut(subscribers: number, pipeline: number, messages: number): Scenario {
   return {

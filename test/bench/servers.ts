@@ -41,8 +41,17 @@ export async function benchToken(): Promise<string> {
     .sign(Buffer.from(SECRET))
 }
 
-/** Starts the Respcast that is built in the directory `root`, with large limits, as a Redis has them. */
-export function startRespcast(port: number, httpPort: number, root: string): Promise<BenchServer> {
+/**
+ * Starts the Respcast that is built in the directory `root`, with large limits, as a Redis has them.
+ *
+ * @param upstreamPort Port of the upstream on 127.0.0.1; 0: it runs alone.
+ */
+export function startRespcast(
+  port: number,
+  httpPort: number,
+  root: string,
+  upstreamPort = 0,
+): Promise<BenchServer> {
   const dir = mkdtempSync(join(tmpdir(), 'respcast-bench-'))
   const file = join(dir, 'respcast.conf')
   writeFileSync(
@@ -63,6 +72,7 @@ export function startRespcast(port: number, httpPort: number, root: string): Pro
       'jwt-issuer bench',
       'jwt-audience bench',
       `jwt-secret ${SECRET}`,
+      ...(upstreamPort === 0 ? [] : [`upstream redis://127.0.0.1:${upstreamPort}`]),
       '',
     ].join('\n'),
   )
@@ -70,10 +80,46 @@ export function startRespcast(port: number, httpPort: number, root: string): Pro
   return start('respcast', process.execPath, [main, file], port, httpPort, '--version')
 }
 
-/** Starts a Redis or a Valkey without persistence. */
+/** Starts a gateway on the server's core before a Valkey on the load's. */
+export async function startGateway(
+  port: number,
+  httpPort: number,
+  root: string,
+  upstreamPort: number,
+): Promise<BenchServer> {
+  const valkey = await startRedis('valkey-server', upstreamPort, LOAD_CPU)
+  const gateway = await startRespcast(port, httpPort, root, upstreamPort)
+  await publishes(port)
+  return {
+    ...gateway,
+    stop: async () => {
+      await gateway.stop()
+      await valkey.stop()
+    },
+  }
+}
+
+/** Waits until a gateway hands messages to its upstream. */
+async function publishes(port: number): Promise<void> {
+  const deadline = Date.now() + START_MS
+  for (;;) {
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write('PUBLISH ready x\r\n'))
+      socket.once('data', (bytes) => resolve(bytes.toString()))
+      socket.once('error', () => resolve(''))
+      socket.once('data', () => socket.destroy())
+    })
+    if (answer.startsWith(':')) return
+    if (Date.now() > deadline) throw new Error(`port ${port} publishes nothing: ${answer}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** Starts a Redis or a Valkey without persistence. @param cpu Its core. */
 export function startRedis(
   program: 'valkey-server' | 'redis-server',
   port: number,
+  cpu = SERVER_CPU,
 ): Promise<BenchServer> {
   const name = program === 'valkey-server' ? 'valkey' : 'redis'
   const args = [
@@ -87,8 +133,10 @@ export function startRedis(
     '60000',
     '--protected-mode',
     'no',
+    '--client-output-buffer-limit',
+    'pubsub 0 0 0',
   ]
-  return start(name, program, args, port, 0, '--version')
+  return start(name, program, args, port, 0, '--version', cpu)
 }
 
 /** Starts the program that only answers: what the runtime itself costs. */
@@ -112,12 +160,13 @@ async function start(
   port: number,
   httpPort: number,
   versionFlag: string,
+  cpu = SERVER_CPU,
 ): Promise<BenchServer> {
   const version = spawnSync(
     program,
     name === 'respcast' ? [args[0] ?? '', versionFlag] : [versionFlag],
   )
-  const child = spawn('taskset', ['-c', SERVER_CPU, program, ...args], { stdio: 'ignore' })
+  const child = spawn('taskset', ['-c', cpu, program, ...args], { stdio: 'ignore' })
   await listening(port, child)
   if (httpPort > 0) await listening(httpPort, child)
   return {
