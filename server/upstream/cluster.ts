@@ -323,16 +323,15 @@ export class ClusterUpstream implements Backplane {
           this.#chooseHome()
           this.#shared.interest.linkFound(subscriber)
         },
-        subscriberDown: (own, cause, lastHeardMs, lost) =>
-          this.#subscriberDown(own, cause, lastHeardMs, lost),
+        subscriberDown: (own, cause, provenMs, lost) =>
+          this.#subscriberDown(own, cause, provenMs, lost),
         lost: (source, own) => {
-          this.#beginGaps('moved', own.subscriber.link.lastHeardMs, [source])
+          this.#beginGaps('moved', own.provenMs, [source])
           this.#shared.interest.sourceLost(source)
           this.#hurryUp()
         },
         redirected: (flight, line, own) => this.#redirected(flight, line, own),
         misplaced: (source, line, own) => this.#misplaced(source, line, own),
-        commandUp: () => {},
         isCluster: true,
       }),
       ['shard'],
@@ -346,10 +345,10 @@ export class ClusterUpstream implements Backplane {
   #subscriberDown(
     links: NodeLinks,
     cause: DownCause,
-    lastHeardMs: number,
+    provenMs: number,
     lost: readonly Source[],
   ): void {
-    this.#beginGaps(cause, lastHeardMs, lost)
+    this.#beginGaps(cause, provenMs, lost)
     this.#hurryUp()
     if (links !== this.#home) return
     this.#home = undefined
@@ -370,19 +369,19 @@ export class ClusterUpstream implements Backplane {
     }
   }
 
-  #beginGaps(cause: string, lastHeardMs: number, lost: readonly Source[]): void {
+  #beginGaps(cause: string, provenMs: number, lost: readonly Source[]): void {
     const { gaps, parts } = this.#shared
     const { registry } = parts
     if (lost.length > MOST_NAMED) {
       const holders = [...parts.subscribers()].filter(({ subscriptions }) => subscriptions.any)
-      gaps.begin(cause, lastHeardMs, lost, holders, undefined)
+      gaps.begin(cause, provenMs, lost, holders, undefined)
       return
     }
     for (const source of lost) {
       const names = source instanceof Cover ? [...source.patterns] : [source.name]
       for (const name of names) {
         const holders: Subscriber[] = [...registry.subscribersOf(source.space, name)]
-        gaps.begin(cause, lastHeardMs, [source], holders, name)
+        gaps.begin(cause, provenMs, [source], holders, name)
       }
     }
   }

@@ -48,7 +48,7 @@ export class Gaps {
   /**
    * A gap begins: messages of these sources may be lost from now on.
    *
-   * @param lastProofMs Monotonic milliseconds of the last sign that none was.
+   * @param lastProofMs Nothing that was published before was lost; monotonic milliseconds.
    * @param name See {@link Gap.name}.
    */
   begin(

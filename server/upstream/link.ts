@@ -54,8 +54,7 @@ export interface LinkUser extends LinkValues {
   up(facts: NodeFacts): void
   /** What was written has been handed to the system. */
   flushed(): void
-  /** @param lastHeardMs Monotonic milliseconds of the last byte. */
-  down(cause: DownCause, lastHeardMs: number): void
+  down(cause: DownCause): void
 }
 
 /** The first attempt after a link that was up; thousands of gateways must not return at once. */
@@ -91,7 +90,6 @@ export class Link {
   #attempt = 0
   #retry: Timer | undefined
   #timeout: Timer | undefined
-  #lastHeardMs = 0
   #handshake: RespValue[] = []
   /** Small commands of a turn are written one behind the other; the part from `#from` on has not been sent. */
   #slab = NO_SLAB
@@ -125,11 +123,6 @@ export class Link {
   get state(): LinkState {
     const address = this.#node === undefined ? '' : nodeText(this.#node)
     return { role: this.role, address, isUp: this.#isUp, sinceMs: this.#sinceMs }
-  }
-
-  /** Monotonic milliseconds of the last byte that came. */
-  get lastHeardMs(): number {
-    return this.#lastHeardMs
   }
 
   /** Connects to a node, and stays with it. A connection to another one is cut. */
@@ -248,7 +241,6 @@ export class Link {
     })
     socket.on('data', (chunk: Buffer) => {
       if (socket !== this.#socket) return
-      this.#lastHeardMs = clock.monotonicMs()
       try {
         reader.feed(chunk)
       } catch (error) {
@@ -319,7 +311,7 @@ export class Link {
         'upstream connection lost',
       )
       this.#host.ended(cause)
-      this.#user.down(cause, this.#lastHeardMs)
+      this.#user.down(cause)
     }
     this.#retryLater(wasUp || cause === 'authority')
   }

@@ -5,6 +5,7 @@ import { payloadOf, type Payload } from '../delivery/segment.ts'
 import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 import type { Space } from '../pubsub/subscriber.ts'
 import type { LinkState, OutgoingMessage, PublishAnswer } from './backplane.ts'
+import { adviceOnOutputLimit } from './advice.ts'
 import { CommandLink, type Reply } from './command-link.ts'
 import { Flight, type FlightOwner } from './flight.ts'
 import { Flights } from './flights.ts'
@@ -72,8 +73,6 @@ export interface NodeHost {
   readonly redirected: (flight: Flight, line: string, links: NodeLinks) => boolean
   /** The node does not take a source now, which may belong elsewhere: MOVED, CLUSTERDOWN. */
   readonly misplaced: (source: Source, line: string, links: NodeLinks) => void
-  /** The command link is up. */
-  readonly commandUp: (links: NodeLinks, facts: NodeFacts) => void
   /** It is asked each second whether the cluster is up. */
   readonly isCluster: boolean
 }
@@ -98,11 +97,18 @@ export class NodeLinks {
   /** The last beacon that came on this subscriber link; undefined before the first. */
   #lastBeacon: number | undefined
   #beaconMs = 0
-  #beaconSentMs = 0
+  /** When each beacon that has not come was sent; monotonic milliseconds. */
+  readonly #sentMs = new Map<number, number>()
+  /**
+   * Everything that was published before this moment, in monotonic milliseconds, has come if it was to come: it is when the newest
+   * beacon that has come was sent. The time at which bytes are read proves nothing: they may have waited anywhere.
+   */
+  #provenMs = 0
   #upMs = 0
-  #subscriberUpMs = 0
   #askedMs: number | undefined
   #isBeaconDue = false
+  /** The advice that the log has. */
+  #advice: string | undefined
   /** Refusals that keep this from working, by what was refused, each until that is granted: sentences. */
   readonly #refusals = new Map<string, string>()
   /** Sources that are needed, and that the node refuses. */
@@ -131,7 +137,7 @@ export class NodeLinks {
     this.#beaconSource.isOccupied = true
     this.subscriber = new SubscriberLink(host.links, {
       up: () => this.#subscriberUp(),
-      down: (cause, lastHeardMs) => this.#subscriberDown(cause, lastHeardMs),
+      down: (cause) => this.#subscriberDown(cause),
       message: (space, source, channel, payload) => this.#message(space, source, channel, payload),
       find: (space, name) =>
         name === this.#beaconName ? this.#beaconSource : host.interest.find(space, name),
@@ -168,6 +174,11 @@ export class NodeLinks {
 
   get node(): Node | undefined {
     return this.command.link.node
+  }
+
+  /** See {@link NodeHost.subscriberDown}. */
+  get provenMs(): number {
+    return this.#provenMs
   }
 
   /** One sentence for each reason why messages do not come and go. */
@@ -398,34 +409,22 @@ export class NodeLinks {
 
   #subscriberUp(): void {
     this.#lastBeacon = undefined
-    this.#upMs = this.#subscriberUpMs = this.#host.clock.monotonicMs()
+    this.#upMs = this.#provenMs = this.#host.clock.monotonicMs()
+    this.#sentMs.clear()
     this.#refusals.delete('subscribe')
     this.#refusedSources.clear()
     this.subscriber.update(this.#beaconSource)
     this.#host.subscriberUp(this)
   }
 
-  #subscriberDown(cause: DownCause, lastHeardMs: number): void {
+  #subscriberDown(cause: DownCause): void {
     this.#beaconSource.state = 'out'
     const lost = this.#host.interest.linkLost(this.subscriber)
     this.#flights.linkLost()
-    this.#host.subscriberDown(this, cause, this.#provenMs(cause, lastHeardMs), lost)
-  }
-
-  /** Monotonic milliseconds until which nothing was lost on a subscriber link that has ended. */
-  #provenMs(cause: DownCause, lastHeardMs: number): number {
-    switch (cause) {
-      case 'closed':
-      case 'refused':
-        return lastHeardMs
-      case 'authority':
-        // A replica goes on sending what is published to it, and to it alone.
-        return Math.min(lastHeardMs, this.#masterMs)
-      case 'silent':
-      case 'protocol':
-        // Bytes came, and prove nothing: a beacon does.
-        return Math.min(lastHeardMs, Math.max(this.#beaconMs, this.#subscriberUpMs))
-    }
+    // A replica goes on sending what is published to it, and to it alone.
+    const provenMs =
+      cause === 'authority' ? Math.min(this.#provenMs, this.#masterMs) : this.#provenMs
+    this.#host.subscriberDown(this, cause, provenMs, lost)
   }
 
   #commandUp(facts: NodeFacts): void {
@@ -436,8 +435,20 @@ export class NodeLinks {
     this.#refusedBeacons.clear()
     this.#upMs = this.#host.clock.monotonicMs()
     this.#masterMs = this.#upMs
-    this.#host.commandUp(this, facts)
     this.#beaconSoon()
+    this.#adviseOnce(facts)
+  }
+
+  /** Reads the setting that costs gateways their links. Whoever may not read it is not told. */
+  #adviseOnce({ node }: NodeFacts): void {
+    const advise = (value: RespValue): void => {
+      const advice = adviceOnOutputLimit(value)
+      if (advice === undefined || advice === this.#advice) return
+      this.#advice = advice
+      this.#host.links.log.warn({ node: nodeText(node) }, advice)
+    }
+    const reply = { answered: advise, lost: (): void => {} }
+    this.command.ask(reply, 'CONFIG', 'GET', 'client-output-buffer-limit')
   }
 
   #commandDown(): void {
@@ -493,7 +504,7 @@ export class NodeLinks {
     if (!this.command.link.isUp || !this.subscriber.link.isUp) return
     const { clock } = this.#host
     this.#beacon++
-    this.#beaconSentMs = clock.monotonicMs()
+    this.#sentMs.set(this.#beacon, clock.monotonicMs())
     const number = this.#beacon
     const reply: Reply = {
       answered: (value) => {
@@ -517,8 +528,12 @@ export class NodeLinks {
     }
     this.#lastBeacon = number
     this.#beaconMs = clock.monotonicMs()
-    if (number === this.#beacon)
-      traffic.beaconSeconds = (this.#beaconMs - this.#beaconSentMs) / 1_000
+    const sentMs = this.#sentMs.get(number)
+    if (sentMs !== undefined) {
+      this.#provenMs = sentMs
+      traffic.beaconSeconds = (this.#beaconMs - sentMs) / 1_000
+      for (const sent of this.#sentMs.keys()) if (sent <= number) this.#sentMs.delete(sent)
+    }
     this.#flights.beaconCame(number)
     this.#host.interest.betweenMessages(this.subscriber)
   }

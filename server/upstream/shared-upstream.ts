@@ -96,13 +96,7 @@ export class SharedUpstream {
   nodeHost(
     own: Pick<
       NodeHost,
-      | 'subscriberUp'
-      | 'subscriberDown'
-      | 'lost'
-      | 'redirected'
-      | 'misplaced'
-      | 'commandUp'
-      | 'isCluster'
+      'subscriberUp' | 'subscriberDown' | 'lost' | 'redirected' | 'misplaced' | 'isCluster'
     >,
   ): NodeHost {
     const { clock, registry } = this.parts

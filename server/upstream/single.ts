@@ -34,18 +34,17 @@ export class SingleUpstream implements Backplane {
     this.#node = new NodeLinks(
       this.#shared.nodeHost({
         subscriberUp: ({ subscriber }) => interest.linkFound(subscriber),
-        subscriberDown: (_links, cause, lastHeardMs, lost) => {
+        subscriberDown: (_links, cause, provenMs, lost) => {
           const { certainMs } = authority
-          const fromMs = cause === 'authority' ? Math.min(lastHeardMs, certainMs) : lastHeardMs
+          const fromMs = cause === 'authority' ? Math.min(provenMs, certainMs) : provenMs
           gaps.begin(cause, fromMs, lost, this.#holders(), undefined)
         },
-        lost: (source, { subscriber }) => {
-          gaps.begin('moved', subscriber.link.lastHeardMs, [source], this.#holders(), undefined)
+        lost: (source, { provenMs }) => {
+          gaps.begin('moved', provenMs, [source], this.#holders(), undefined)
           interest.sourceLost(source)
         },
         redirected: () => false,
         misplaced: (source) => interest.retryLater(source),
-        commandUp: () => {},
         isCluster: false,
       }),
       ['channel', 'shard'],

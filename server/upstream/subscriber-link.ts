@@ -38,7 +38,7 @@ export interface Batch {
 export interface SubscriberLinkUser {
   up(facts: NodeFacts): void
   /** All sources of the link are `out` by now, and none is queued. */
-  down(cause: DownCause, lastHeardMs: number): void
+  down(cause: DownCause): void
   message(space: Space, source: string, channel: string, payload: Payload): void
   /** The source with this name, if there is one. */
   find(space: Space, name: string): Source | undefined
@@ -75,10 +75,10 @@ export class SubscriberLink {
     this.link = new Link('subscriber', host, {
       up: (facts) => user.up(facts),
       flushed: () => {},
-      down: (cause, lastHeardMs) => {
+      down: (cause) => {
         this.#queued.clear()
         this.#batches.length = 0
-        user.down(cause, lastHeardMs)
+        user.down(cause)
       },
       message: (space, source, channel, payload) => user.message(space, source, channel, payload),
       value: (value) => this.#value(value),
