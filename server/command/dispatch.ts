@@ -122,7 +122,7 @@ export class Dispatcher {
           resolve(this.#complete(client, completion))
         } catch (error) {
           // Whoever brings it is not concerned.
-          reject(error as Error)
+          reject(error)
         }
       })
     })

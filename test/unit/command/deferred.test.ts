@@ -6,9 +6,7 @@ import { recordedLog } from '../../support/recorded-log.ts'
 
 describe('A deferred value', () => {
   test('calls back within settle, through every conversion', () => {
-    const deferred = new Deferred<number>()
     const seen: number[] = []
-    afterwards(deferred, (value) => value + 1)
     const other = new Deferred<number>()
     const doubled = afterwards(other, (value) => value * 2) as Deferred<number>
     doubled.whenSettled((value) => seen.push(value))
@@ -45,10 +43,10 @@ test('A completion that comes within another command closes its client, and no o
   const subscriber = server.connect({ protocol: 3 })
   subscriber.write(command('SUBSCRIBE', 'a'))
   const other = server.connect()
-  const { countOf } = server.registry
+  const countOf = server.registry.countOf.bind(server.registry)
   server.registry.countOf = (space, name) => {
     upstream.confirm()
-    return countOf.call(server.registry, space, name)
+    return countOf(space, name)
   }
   expect(other.send('PUBSUB', 'NUMSUB', 'a')).toBe('*2\r\n$1\r\na\r\n:0\r\n')
   await subscriber.settled()
