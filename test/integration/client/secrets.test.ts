@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -7,7 +8,7 @@ import {
   type WebSocketOptions,
 } from '../../support/resp-client.ts'
 import { TEST_SECRET, type TestGateway } from '../../support/server.ts'
-import { opener } from '../../support/opened.ts'
+import { eventually, opener } from '../../support/opened.ts'
 import { folderWith } from '../../support/folder.ts'
 import { runHere } from '../../support/process.ts'
 import { checkConfiguration } from '../../../server/cli/check.ts'
@@ -43,6 +44,7 @@ async function told(server: TestGateway, admin: RawClient, logFile: string): Pro
     ['CONFIG', 'GET', 'jwt-*'],
     ['CONFIG', 'GET', 'issuer'],
     ['CONFIG', 'GET', 'user'],
+    ['CONFIG', 'GET', 'upstream*'],
   ]) {
     admin.command(...command)
     admin.command('ECHO', 'passed')
@@ -186,6 +188,49 @@ describe('secrets', () => {
       expect(text.includes(secret), secret).toBe(false)
     }
     expect(text).toContain('(redacted)')
+  })
+})
+
+describe('The password of the upstream', () => {
+  const CANARY = 'canary-upstream-2b6c'
+
+  test.each([
+    // Servers older than RESP3 repeat what they were sent.
+    `-ERR unknown command \`HELLO\`, with args beginning with: \`3\`, \`AUTH\`, \`gateways\`, \`${CANARY}\`, \r\n`,
+    `-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'gateways' '${CANARY}' \r\n`,
+    '-WRONGPASS invalid username-password pair or user is disabled.\r\n',
+    '-ERR no\r\n',
+    // An echo is no reply.
+    undefined,
+  ])('stands in no log, list or metric where the upstream answers %j', async (reply) => {
+    let received = ''
+    const upstream = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', (chunk) => {
+        received += chunk.toString('latin1')
+        socket.write(reply ?? chunk)
+      })
+    })
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+    open.onEnd(() => void upstream.close())
+    const { port } = upstream.address() as AddressInfo
+    const folder = folderWith({ password: `${CANARY}\n` })
+    const logFile = join(folder, 'log')
+    const [server, admin] = await open.withTcp({
+      logFile,
+      directives: {
+        upstream: `redis://127.0.0.1:${port}`,
+        'upstream-user': 'gateways',
+        'upstream-password-file': join(folder, 'password'),
+      },
+    })
+    const isRefused = (): boolean =>
+      received.includes(CANARY) && readFileSync(logFile, 'latin1').includes(`127.0.0.1:${port}`)
+    await eventually('the upstream was asked, and what it answered is in the log', isRefused)
+    const text = await told(server, admin, logFile)
+    expect(text).toContain('upstream_ready:0')
+    expect(text).toContain('"status":"not ready"')
+    expect(text.includes(CANARY)).toBe(false)
   })
 })
 
