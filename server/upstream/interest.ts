@@ -389,7 +389,9 @@ export class Interest {
   #forgetUnused(patterns: readonly LocalPattern[]): void {
     for (const pattern of patterns) {
       if (pattern.isOccupied || pattern.pins > 0) continue
-      if (!this.#patterns.delete(pattern.name)) continue
+      // It may have been forgotten before, and another may have its name.
+      if (this.#patterns.get(pattern.name) !== pattern) continue
+      this.#patterns.delete(pattern.name)
       const { head, cover, next } = pattern
       this.#leave(pattern, cover, true)
       if (next) this.#leave(pattern, next, false)

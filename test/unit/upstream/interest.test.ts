@@ -483,6 +483,18 @@ describe('Patterns', () => {
     expect(gateway.names).toEqual([])
   })
 
+  test('that are given up and wanted again within one turn stay', () => {
+    const { gateway, a, b } = gatewayWith()
+    gateway.subscribe(b, 'pattern', 'a*')
+    gateway.settle()
+    gateway.subscribe(a, 'pattern', 'ab*')
+    gateway.unsubscribe(a, 'pattern', 'ab*')
+    gateway.subscribe(a, 'pattern', 'ab*')
+    gateway.settle()
+    gateway.pmessage('abc', '1', 'a*')
+    expect(got(a)).toEqual(['ab* 1'])
+  })
+
   test('with an empty head bring no messages to the channel without a name', () => {
     const { gateway, a } = gatewayWith()
     gateway.subscribe(a, 'pattern', '*')
