@@ -134,7 +134,7 @@ describe('The handshake of a link', () => {
     network.last.accept()
     network.last.receive(helloOf(), '+OK\r\n', '-NOPERM no info\r\n')
     expect(link.problem).toBe(
-      'upstream: 127.0.0.1:6379 refuses INFO (NOPERM no info): give upstream-user +info',
+      'upstream-user: 127.0.0.1:6379 refuses INFO (NOPERM no info): give this user +info',
     )
     expect(network.last.isDestroyed).toBe(true)
   })
