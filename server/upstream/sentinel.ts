@@ -33,14 +33,13 @@ class Sentinels implements Authority {
   #master: Node | undefined
   #certainMs = 0
   #logged: string | undefined
-  readonly #timer: Timer
+  #timer: Timer | undefined
 
   constructor(links: LinkHost, nodes: readonly Node[], masterName: string) {
     this.#host = links
     this.#nodes = nodes
     this.#masterName = masterName
     this.#links = nodes.map(() => new SentinelLink(links, masterName, () => this.#judge()))
-    this.#timer = links.clock.every(LOG_MS, () => this.#log())
   }
 
   onChange(listener: (node: Node | undefined) => void): void {
@@ -81,11 +80,12 @@ class Sentinels implements Authority {
   }
 
   start(): void {
+    this.#timer = this.#host.clock.every(LOG_MS, () => this.#log())
     for (const [at, node] of this.#nodes.entries()) this.#links[at]?.connectTo(node)
   }
 
   stop(): void {
-    this.#timer.cancel()
+    this.#timer?.cancel()
     for (const link of this.#links) link.stop()
   }
 
