@@ -234,7 +234,12 @@ export class Link {
       },
     })
     this.#reader = reader
-    socket.on(this.#host.tls === undefined ? 'connect' : 'secureConnect', () => {
+    const isTls = this.#host.tls !== undefined
+    /** TCP is there, and TLS is not. */
+    let waitsForTls = false
+    if (isTls) socket.on('connect', () => (waitsForTls = true))
+    socket.on(isTls ? 'secureConnect' : 'connect', () => {
+      waitsForTls = false
       socket.write(encodeCommand(['HELLO', '3', ...login, 'SETNAME', this.#host.clientName]))
       socket.write(encodeCommand(['CLIENT', 'SETINFO', 'LIB-NAME', 'respcast']))
       socket.write(encodeCommand(['INFO']))
@@ -250,14 +255,15 @@ export class Link {
     })
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (socket !== this.#socket) return
-      this.cut('closed', `upstream: ${nodeText(node)}: ${error.code ?? error.message}`)
+      this.cut('closed', explainFailure(error, node))
     })
     socket.on('close', () => {
       if (socket === this.#socket)
         this.cut('closed', `upstream: ${nodeText(node)} closed the connection`)
     })
     this.#timeout = clock.after(HANDSHAKE_MS, () => {
-      this.cut('silent', `upstream: ${nodeText(node)} does not answer`)
+      const what = waitsForTls ? noTls(node) : `upstream: ${nodeText(node)} does not answer`
+      this.cut('silent', what)
     })
   }
 
@@ -354,6 +360,40 @@ function explainHello(message: string, node: Node, login: LinkHost['login']): st
         return `upstream: ${address} speaks protocol 2 only: Redis 7.0 or Valkey is needed`
       }
       return `upstream: ${address} refuses HELLO: ${text}`
+  }
+}
+
+function noTls(node: Node): string {
+  return `upstream: ${nodeText(node)} does not speak TLS: name its TLS port, or write redis in place of rediss`
+}
+
+/** Why a connection failed; where TLS is the reason, with the remedy. */
+function explainFailure({ code = '', message }: NodeJS.ErrnoException, node: Node): string {
+  const address = nodeText(node)
+  switch (code) {
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+      return noTls(node)
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+      return `upstream-tls-ca-cert-file: the certificate of ${address} comes from an authority that is not trusted (${code}): set the file of that authority`
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `upstream-tls-server-name: the certificate of ${address} is for another name: set the one that it is for`
+    case 'CERT_HAS_EXPIRED':
+    case 'CERT_NOT_YET_VALID':
+      return `upstream: the certificate of ${address} is not valid now (${code}): renew it there`
+    case 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED':
+    case 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE':
+    case 'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE':
+    case 'ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN':
+    case 'ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED':
+    case 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA':
+      return `upstream-tls-cert-file: ${address} wants a certificate that it trusts (${code}): set it, and upstream-tls-key-file`
+    default:
+      return `upstream: ${address}: ${code || message}`
   }
 }
 

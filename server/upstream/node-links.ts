@@ -162,7 +162,7 @@ export class NodeLinks {
       },
       changing: (sources) => this.#changing(sources),
       reply: (value) => {
-        if (isError(value)) this.#refusals.set('subscribe', this.#explain(value.message))
+        if (isError(value)) this.#refuse('subscribe', value.message)
       },
     })
     this.command = new CommandLink(host.links, {
@@ -465,7 +465,7 @@ export class NodeLinks {
     if (!isBeacon) this.#host.refused(source)
     if (!source.isNeeded) return
     this.#refusedSources.add(source)
-    this.#refusals.set('subscribe', this.#explain(line))
+    this.#refuse('subscribe', line)
   }
 
   /** A source is not refused any more, or nobody needs it. */
@@ -476,8 +476,14 @@ export class NodeLinks {
 
   /** Notes whether a command was refused, or forgets that. */
   #judge(what: string, value: RespValue): void {
-    if (isError(value)) this.#refusals.set(what, this.#explain(value.message))
+    if (isError(value)) this.#refuse(what, value.message)
     else this.#refusals.delete(what)
+  }
+
+  #refuse(what: string, line: string): void {
+    const problem = this.#explain(line)
+    if (this.#refusals.get(what) !== problem) this.#host.links.log.warn({ what }, problem)
+    this.#refusals.set(what, problem)
   }
 
   #explain(line: string): string {
@@ -566,6 +572,11 @@ export class NodeLinks {
       }
     }
     if (!command.link.isUp || !subscriber.link.isUp) return
+    if (this.#refusals.has('beacon') || this.#refusedSources.has(this.#beaconSource)) {
+      // A beacon that is not allowed proves nothing when it does not come. It is tried again until it is.
+      this.#upMs = nowMs
+      if (this.#beaconSource.state === 'out') this.subscriber.update(this.#beaconSource)
+    }
     const heardMs = Math.max(this.#lastBeacon === undefined ? 0 : this.#beaconMs, this.#upMs)
     if (nowMs - heardMs > SILENT_MS) {
       subscriber.link.cut('silent', `upstream: no beacon comes back from ${this.#text()}`)
