@@ -45,7 +45,7 @@ async function readiness(gateway: TestGateway): Promise<{ status: number; proble
 }
 
 /** Waits until `/readyz` and the log have a line that begins so. @returns The line. */
-async function problemOf(
+async function expectProblem(
   gateway: Awaited<ReturnType<typeof startGateway>>,
   start: string,
 ): Promise<string> {
@@ -59,13 +59,13 @@ async function problemOf(
   return line ?? ''
 }
 
-async function isReady(gateway: TestGateway): Promise<void> {
+async function expectReady(gateway: TestGateway): Promise<void> {
   await waitUntil('the gateway is ready', async () => (await readiness(gateway)).status === 200)
 }
 
 /** A message goes up and comes back. */
-async function assertWorks(gateway: TestGateway): Promise<void> {
-  await isReady(gateway)
+async function expectToWork(gateway: TestGateway): Promise<void> {
+  await expectReady(gateway)
   const subscriber = await open.tcp(gateway, 3)
   await subscriber.subscribe('a')
   const publisher = await open.tcp(gateway)
@@ -142,13 +142,13 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('a link', () => {
 
     test('presents its certificate, and logs in as a user with the commands of docs/scaling.md', async () => {
       const gateway = await startGateway(`rediss://127.0.0.1:${tlsPort}`, directives())
-      await assertWorks(gateway)
+      await expectToWork(gateway)
       const denied = await node.ask('ACL', 'LOG')
       expect(denied).toEqual([])
     })
 
     test('asks for the host by name, if it is named so', async () => {
-      await assertWorks(await startGateway(`rediss://localhost:${tlsPort}`, directives()))
+      await expectToWork(await startGateway(`rediss://localhost:${tlsPort}`, directives()))
     })
 
     test.each([
@@ -177,12 +177,12 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('a link', () => {
       ],
     ])('says what is wrong: %s', async (_name, own, problem) => {
       const gateway = await startGateway(`rediss://127.0.0.1:${tlsPort}`, directives(own()))
-      await problemOf(gateway, problem.replace('<node>', `127.0.0.1:${tlsPort}`))
+      await expectProblem(gateway, problem.replace('<node>', `127.0.0.1:${tlsPort}`))
     })
 
     test('says that there is no TLS on a plain port', async () => {
       const gateway = await startGateway(`rediss://127.0.0.1:${node.port}`, directives())
-      await problemOf(gateway, `upstream: 127.0.0.1:${node.port} does not speak TLS`)
+      await expectProblem(gateway, `upstream: 127.0.0.1:${node.port} does not speak TLS`)
     })
   })
 
@@ -193,11 +193,11 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('a link', () => {
     const gateway = await startGateway(`redis://127.0.0.1:${node.port}`, {
       'upstream-password-file': join(folder, 'password'),
     })
-    expect(await problemOf(gateway, 'upstream-password-file: ')).toBe(
+    expect(await expectProblem(gateway, 'upstream-password-file: ')).toBe(
       `upstream-password-file: 127.0.0.1:${node.port} refuses the user or password: correct upstream-user and the file`,
     )
     writeFileSync(join(folder, 'password'), 'right\n')
-    await assertWorks(gateway)
+    await expectToWork(gateway)
   })
 
   test.each([
@@ -215,32 +215,32 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('a link', () => {
       'upstream-user': 'gateways',
       'upstream-password-file': join(folder, 'password'),
     })
-    const problem = await problemOf(gateway, `upstream-user: 127.0.0.1:${node.port} refuses`)
+    const problem = await expectProblem(gateway, `upstream-user: 127.0.0.1:${node.port} refuses`)
     expect(problem).toMatch(/: give this user (the commands and channels that docs\/|\+info)/)
     await node.ask('ACL', 'SETUSER', 'gateways', ...more)
-    await assertWorks(gateway)
+    await expectToWork(gateway)
   })
 
   test('to a replica is up as soon as that is a master', async () => {
     const node = await startNode(['--replicaof', '127.0.0.1', `${await freePort()}`])
     const gateway = await startGateway(`redis://127.0.0.1:${node.port}`)
-    await problemOf(
+    await expectProblem(
       gateway,
       `upstream: 127.0.0.1:${node.port} is a replica, which would lose what is published: name its master, or use redis+sentinel://`,
     )
     await node.ask('REPLICAOF', 'NO', 'ONE')
-    await assertWorks(gateway)
+    await expectToWork(gateway)
   })
 
   test('to a server that evicts is up as soon as that does not', async () => {
     const node = await startNode(['--maxmemory-policy', 'allkeys-lru'])
     const gateway = await startGateway(`redis://127.0.0.1:${node.port}`)
-    await problemOf(
+    await expectProblem(
       gateway,
       `upstream: 127.0.0.1:${node.port} has maxmemory-policy allkeys-lru, which evicts what gateways keep there: set noeviction`,
     )
     await node.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
-    await assertWorks(gateway)
+    await expectToWork(gateway)
   })
 
   test('to another Respcast, or to a server of protocol 2, is up as soon as a Valkey is there', async () => {
@@ -249,17 +249,17 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('a link', () => {
     onTestFinished(() => other.stop())
     const door = await new FrontDoor().listen()
     const gateway = await startGateway(`redis://127.0.0.1:${door.port}`)
-    await problemOf(
+    await expectProblem(
       gateway,
       `upstream: 127.0.0.1:${door.port} speaks protocol 2 only: Redis 7.0 or Valkey is needed`,
     )
     door.target = other.port
-    await problemOf(
+    await expectProblem(
       gateway,
       `upstream: 127.0.0.1:${door.port} is a Respcast, and messages would go in circles: name the Redis or Valkey behind it`,
     )
     door.target = node.port
-    await assertWorks(gateway)
+    await expectToWork(gateway)
   })
 
   test('to a sentinel that was meant to be a Redis, and the other way round, says so', async () => {
@@ -267,14 +267,17 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('a link', () => {
     onTestFinished(() => trio.stop())
     const sentinel = trio.sentinels[0]?.port
     const alone = await startGateway(`redis://127.0.0.1:${sentinel}`)
-    await problemOf(
+    await expectProblem(
       alone,
       `upstream: 127.0.0.1:${sentinel} is a sentinel: write redis+sentinel:// before it`,
     )
     const master = trio.nodes[0]?.port
     const followed = await startGateway(`redis+sentinel://127.0.0.1:${master}/main`)
-    await problemOf(followed, `upstream: 127.0.0.1:${master} is no sentinel: name the sentinels`)
+    await expectProblem(
+      followed,
+      `upstream: 127.0.0.1:${master} is no sentinel: name the sentinels`,
+    )
     const misnamed = await startGateway(trio.url.replace('/main', '/other'))
-    await problemOf(misnamed, "upstream: the sentinels know no master 'other': ")
+    await expectProblem(misnamed, "upstream: the sentinels know no master 'other': ")
   })
 })

@@ -43,7 +43,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('two gateways behind 
   }
 
   /** Waits until each gateway gives this reason in `/readyz`, and in its log. */
-  async function allSay(problem: string): Promise<void> {
+  async function expectAllToSay(problem: string): Promise<void> {
     await waitUntil(`all say: ${problem}`, async () => {
       const said = await Promise.all(gateways.map((gateway) => gateway.readiness()))
       return (
@@ -126,7 +126,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('two gateways behind 
     first.pause()
     await second.kill()
     await allAre('not ready')
-    await allSay('no majority of the sentinels agrees on a master: 1 of 3 answers')
+    await expectAllToSay('no majority of the sentinels agrees on a master: 1 of 3 answers')
     first.resume()
     await allAre('ready')
     await played.end()
@@ -137,7 +137,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('two gateways behind 
   test('notice FAILOVER of the master itself, of which no sentinel knows', async () => {
     await trio.failOverUnseen()
     await allAre('not ready')
-    await allSay('as master, and it is a replica until now')
+    await expectAllToSay('as master, and it is a replica until now')
   }, 60_000)
 })
 

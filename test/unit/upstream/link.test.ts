@@ -139,6 +139,36 @@ describe('The handshake of a link', () => {
     expect(network.last.isDestroyed).toBe(true)
   })
 
+  test.each([
+    [
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'upstream: 127.0.0.1:6379 does not speak TLS: name its TLS port',
+    ],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'upstream-tls-ca-cert-file: the certificate of 127.0.0.1:6379'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'upstream-tls-server-name: the certificate of 127.0.0.1:6379'],
+    ['CERT_HAS_EXPIRED', 'upstream: the certificate of 127.0.0.1:6379 is not valid now'],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'upstream-tls-cert-file: 127.0.0.1:6379 wants'],
+    ['ECONNRESET', 'upstream: 127.0.0.1:6379: ECONNRESET'],
+  ])('says what is to be done about %s', (code, problem) => {
+    const { network, link } = linkOn()
+    link.connectTo(NODE)
+    network.clock.advance(0)
+    network.last.fail(code)
+    expect(link.problem).toContain(problem)
+  })
+
+  test('tells silence where TLS was to begin from silence of a host', () => {
+    const tls = { servername: undefined }
+    const { network, link } = linkOn({ tls: () => tls })
+    link.connectTo(NODE)
+    network.clock.advance(5_000)
+    expect(link.problem).toBe('upstream: 127.0.0.1:6379 does not answer')
+    network.clock.advance(100)
+    network.last.emit('connect')
+    network.clock.advance(5_000)
+    expect(link.problem).toContain('upstream: 127.0.0.1:6379 does not speak TLS')
+  })
+
   test('ends where the node is none that may be used', () => {
     const { network, link, told } = linkOn({
       problemOf: ({ role }) => (role === 'master' ? undefined : `a ${role}`),
