@@ -226,7 +226,7 @@ function startActors(stage: Stage, recorder: Recorder, dice: Dice, rate: number)
     publisher(dice, {
       ...load,
       shardChannels: isCluster ? [shard] : SHARDS,
-      transactions: 0,
+      transactions: 10,
       isMasterAsked: upstream.kind === 'sentinel',
     }),
   )

@@ -198,6 +198,10 @@ function overlaps(one: Span, other: Span): boolean {
   return one.fromMs <= other.toMs + CLOCK_MS && other.fromMs <= one.toMs + CLOCK_MS
 }
 
+function distance(one: Span, other: Span): number {
+  return Math.max(one.fromMs - other.toMs, other.fromMs - one.toMs)
+}
+
 /** P3. */
 function checkLosses(
   history: History,
@@ -238,9 +242,9 @@ function checkLosses(
             channel.startsWith('channel ') && globs.matches(name, channel.slice(8)) ? [list] : [],
           )
         : [byChannel.get(`${space} ${name}`) ?? []]
-    for (const message of lists.flat()) {
-      if (message.sent.tick < joined.tick || received.has(message)) continue
-      if (interval.left && message.sent.tick > interval.left.tick) continue
+    const until = interval.left?.tick ?? Number.POSITIVE_INFINITY
+    for (const message of lists.flatMap((list) => sentWithin(list, joined.tick, until))) {
+      if (received.has(message)) continue
       const time = timeOf(message, sightings.get(message))
       if (interval.leaving && !isFollowed(message, latest)) {
         figures.missedAtEnd++
@@ -263,16 +267,31 @@ function checkLosses(
         figures.lostUpstream++
         continue
       }
-      const told = [...own, ...(isTold ? others : [])].map(
-        ({ fromMs, toMs }) => `${fromMs}-${toMs}`,
-      )
+      const nearest = [...own, ...(isTold ? others : [])]
+        .toSorted((one, other) => distance(one, time) - distance(other, time))
+        .slice(0, 1)
+        .map((gap) => `${gap.fromMs}-${gap.toMs}`)
       report(
         'P3',
-        `${session.name} misses ${idOf(message)} of ${shown(name)}, published ${time.fromMs}-${time.toMs}; gaps: ${told.join(', ') || 'none'}`,
+        `${session.name} misses ${idOf(message)} of ${shown(name)}, published ${time.fromMs}-${time.toMs}; the nearest gap: ${nearest[0] ?? 'none'}`,
       )
     }
   }
   return figures
+}
+
+/** The messages of a list, which is in the order of sending, that are sent between two ticks. */
+function sentWithin(list: readonly Message[], from: number, to: number): readonly Message[] {
+  const firstFrom = (tick: number): number => {
+    let [low, high] = [0, list.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((list[middle] as Message).sent.tick < tick) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  return list.slice(firstFrom(from), firstFrom(to))
 }
 
 /** The last that a subscription received: by time, and by publisher. */
@@ -318,15 +337,16 @@ function checkNumbers(
 ): number {
   let exact = 0
   const troubled: Span[] = [...history.disturbed, ...history.sessions.flatMap(gapsOf)]
-  const byName = new Map<string, Interval[]>()
-  const patterns: Interval[] = []
+  const byName = new Map<string, Presence>()
   for (const interval of intervals) {
     const name = `${interval.kind} ${interval.name}`
-    if (interval.kind === 'pattern') patterns.push(interval)
-    else byName.set(name, [...(byName.get(name) ?? []), interval])
+    let presence = byName.get(name)
+    if (!presence) byName.set(name, (presence = new Presence(interval)))
+    presence.add(interval)
   }
-  const patternsOf = new Map<string, Interval[]>()
-  const covering = (channel: string): Interval[] => {
+  const patterns = [...byName.values()].filter(({ kind }) => kind === 'pattern')
+  const patternsOf = new Map<string, Presence[]>()
+  const covering = (channel: string): Presence[] => {
     let found = patternsOf.get(channel)
     if (!found) {
       found = patterns.filter(({ name }) => globs.mayCover(name, channel))
@@ -347,10 +367,11 @@ function checkNumbers(
     if (receivers < delivered)
       report('P4', `${idOf(message)} is answered ${receivers}, but ${delivered} received it`)
     if (isTroubled) continue
-    const relevant =
-      space === 'shard'
-        ? (byName.get(`shard ${channel}`) ?? [])
-        : [...(byName.get(`channel ${channel}`) ?? []), ...covering(channel)]
+    const exactly = byName.get(`${space} ${channel}`)
+    const relevant = [
+      ...(exactly ? [exactly] : []),
+      ...(space === 'shard' ? [] : covering(channel)),
+    ]
     const { least, most } = expectedNumber(message, answered, relevant, globs)
     if (receivers < least || receivers > most)
       report('P4', `${idOf(message)} is answered ${receivers}, where ${least} to ${most} is right`)
@@ -370,36 +391,83 @@ function deliveredAtLeast(place: string, sighting: Sighting | undefined): number
   return count + others.size
 }
 
+/** The subscriptions to one name, asked for by messages in the order of sending. */
+class Presence {
+  readonly kind: Interval['kind']
+  readonly name: string
+  readonly #all: Interval[] = []
+  /** When each place first had a subscription. */
+  readonly #begun = new Map<string, number>()
+  #live: Interval[] = []
+  #next = 0
+
+  constructor({ kind, name }: Interval) {
+    this.kind = kind
+    this.name = name
+  }
+
+  add(interval: Interval): void {
+    this.#all.push(interval)
+    const { place } = interval.session
+    const tick = interval.joining.tick
+    this.#begun.set(place, Math.min(this.#begun.get(place) ?? tick, tick))
+  }
+
+  /** Places that have had a subscription by then. */
+  placesUntil(tick: number): string[] {
+    return [...this.#begun].flatMap(([place, begun]) => (begun < tick ? [place] : []))
+  }
+
+  /** The subscriptions that a message could meet, or could be counted for. */
+  meeting(sent: Moment, answered: Moment): readonly Interval[] {
+    if (this.#next === 0) this.#all.sort((a, b) => a.joining.tick - b.joining.tick)
+    for (; this.#next < this.#all.length; this.#next++) {
+      const interval = this.#all[this.#next] as Interval
+      if (interval.joining.tick > answered.tick) break
+      this.#live.push(interval)
+    }
+    this.#live = this.#live.filter(({ left }) => !left || left.ms + FAREWELL_MS >= sent.ms)
+    return this.#live
+  }
+}
+
 /** The numbers that are possible, given the subscriptions that a channel could have had. */
 function expectedNumber(
   { place, sent, channel }: Message,
   answered: Moment,
-  relevant: readonly Interval[],
+  relevant: readonly Presence[],
   globs: Globs,
 ): { readonly least: number; readonly most: number } {
   let [least, most] = [0, 0]
-  const others = new Map<string, { held: boolean; heads: Set<string> }>()
-  for (const { session, kind, name, joining, joined, leaving, left } of relevant) {
-    const isCertain = joined !== undefined && joined.tick < sent.tick
-    const isHeld = isCertain && !(leaving && leaving.tick < answered.tick)
-    const hasBegun = joining.tick < answered.tick
-    const isOver = left !== undefined && left.ms + FAREWELL_MS < sent.ms
-    if (session.place === place || session.place === NATIVE) {
-      if (kind === 'pattern' && !globs.matches(name, channel)) continue
-      if (isHeld) least++
-      if (hasBegun && !isOver) most++
-      continue
+  const others = new Map<string, { isHeld: boolean; names: number }>()
+  // A gateway keeps a name for a while when the last one is out. A pattern is covered by its head, a part of it, or `*`.
+  for (const presence of relevant) {
+    const { kind, name } = presence
+    const way = kind === 'pattern' ? 'by pattern' : 'by name'
+    const isMatch = kind !== 'pattern' || globs.matches(name, channel)
+    for (const other of presence.placesUntil(answered.tick)) {
+      if (other === place || other === NATIVE) continue
+      const known = others.get(`${other} ${way}`)
+      if (known) known.names++
+      else others.set(`${other} ${way}`, { isHeld: false, names: 1 })
     }
-    // A gateway keeps a name for a while when the last one is out. A pattern is covered by its head, a part of it, or `*`.
-    const what = `${session.place} ${kind === 'pattern' ? 'by pattern' : 'by name'}`
-    const other = others.get(what) ?? { held: false, heads: new Set<string>() }
-    others.set(what, other)
-    if (isHeld) other.held = true
-    if (hasBegun) other.heads.add(name)
+    for (const { session, joining, joined, leaving } of presence.meeting(sent, answered)) {
+      // It was added for a message that was answered later.
+      if (joining.tick > answered.tick) continue
+      const isCertain = joined !== undefined && joined.tick < sent.tick
+      const isHeld = isCertain && !(leaving && leaving.tick < answered.tick)
+      if (session.place === place || session.place === NATIVE) {
+        if (isMatch && isHeld) least++
+        if (isMatch) most++
+        continue
+      }
+      const other = others.get(`${session.place} ${way}`)
+      if (other && isHeld) other.isHeld = true
+    }
   }
-  for (const { held, heads } of others.values()) {
-    if (held) least++
-    most += heads.size
+  for (const { isHeld, names } of others.values()) {
+    if (isHeld) least++
+    most += names
   }
   return { least, most }
 }
