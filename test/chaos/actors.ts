@@ -132,8 +132,6 @@ export interface Load {
   readonly shardChannels: readonly string[]
   /** Once in so many times several messages go as one transaction; 0 is never. */
   readonly transactions: number
-  /** Asks a native master whether it is one. */
-  readonly isMasterAsked: boolean
 }
 
 /** Publishes at a rate; what it cannot get rid of, it leaves out. @param names It is subscribed to them itself. */
@@ -162,8 +160,7 @@ function publishOne(client: RecordedClient, dice: Dice, load: Load): void {
   const space: MessageSpace = isShard ? 'shard' : 'channel'
   const channels = isShard ? load.shardChannels : load.channels
   const size = dice.oneIn(50) ? dice.below(40_000) : dice.below(120)
-  if (load.isMasterAsked) client.publishAtMaster(space, dice.pick(channels), size)
-  else if (load.transactions > 0 && dice.oneIn(load.transactions)) {
+  if (load.transactions > 0 && dice.oneIn(load.transactions)) {
     // Shard channels of one slot alone may share a transaction.
     const one = dice.pick(channels)
     const several = isShard ? [one, one, one] : dice.several(1, 4, () => dice.pick(channels))

@@ -194,7 +194,6 @@ function startActors(stage: Stage, recorder: Recorder, dice: Dice, rate: number)
     channels: CHANNELS,
     shardChannels: SHARDS,
     transactions: 10,
-    isMasterAsked: false,
   }
   for (const [at, gateway] of gateways.entries()) {
     const { port, wsUrl } = gateway
@@ -227,7 +226,6 @@ function startActors(stage: Stage, recorder: Recorder, dice: Dice, rate: number)
       ...load,
       shardChannels: isCluster ? [shard] : SHARDS,
       transactions: 10,
-      isMasterAsked: upstream.kind === 'sentinel',
     }),
   )
   return actors

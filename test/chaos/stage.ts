@@ -44,16 +44,23 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     await servers.stop()
   }
   try {
+    const urls: string[] = []
     for (let at = 0; at < options.gateways; at++) {
-      let { url } = servers
-      if (upstream.kind === 'standalone') {
-        const proxy = await TcpProxy.start(upstream.servers.node.port)
-        proxies.push(proxy)
-        url = `redis://127.0.0.1:${proxy.port}`
+      if (upstream.kind !== 'standalone') {
+        urls.push(servers.url)
+        continue
       }
-      const { dist } = options
-      gateways.push(await GatewayProcess.start({ upstream: url, ...(dist ? { dist } : {}) }))
+      const proxy = await TcpProxy.start(upstream.servers.node.port)
+      proxies.push(proxy)
+      urls.push(`redis://127.0.0.1:${proxy.port}`)
     }
+    const dist = options.dist === undefined ? {} : { dist: options.dist }
+    const starts = await Promise.allSettled(
+      urls.map((url) => GatewayProcess.start({ upstream: url, ...dist })),
+    )
+    for (const start of starts) if (start.status === 'fulfilled') gateways.push(start.value)
+    const failed = starts.find((start) => start.status === 'rejected')
+    if (failed) throw failed.reason
   } catch (error) {
     await stop()
     throw error

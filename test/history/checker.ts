@@ -36,7 +36,7 @@ export interface Verdict {
     /** Messages that a subscriber missed within a gap, or at the end of its connection. */
     readonly missedInGaps: number
     readonly missedAtEnd: number
-    /** Messages that were lost in the upstream itself during a fault: on the bus of a cluster, or for its own clients. */
+    /** Messages that were lost in the upstream itself during a fault: on the bus of a cluster, at an old master, or for its own clients. */
     readonly lostUpstream: number
     readonly gaps: number
     /** The longest gap that was told, in ms. */
@@ -260,10 +260,12 @@ function checkLosses(
         figures.missedInGaps++
         continue
       }
-      if (
-        ((history.topology === 'cluster' && kind !== 'shard') || session.place === NATIVE) &&
-        history.disturbed.some((span) => overlaps(time, span))
-      ) {
+      const isOfUpstream =
+        session.place === NATIVE ||
+        (history.topology === 'cluster' && kind !== 'shard') ||
+        // An old master takes messages of its own clients, and says nothing of the new one.
+        (history.topology === 'sentinel' && message.place === NATIVE)
+      if (isOfUpstream && history.disturbed.some((span) => overlaps(time, span))) {
         figures.lostUpstream++
         continue
       }

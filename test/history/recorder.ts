@@ -187,29 +187,18 @@ export class RecordedClient {
     return messages
   }
 
-  /**
-   * Publishes at the upstream, and asks in the same transaction whether that node is the master: a replica takes messages that
-   * nobody else gets, and does not say so.
-   */
-  publishAtMaster(space: MessageSpace, channel: string, size: number): Message {
-    const [message, command] = this.#message(space, channel, size)
-    this.#due.push({ what: 'ignored' }, { what: 'ignored' }, { what: 'ignored' })
-    this.#due.push({ what: 'transaction', messages: [message] })
-    this.#wire.send(
-      Buffer.concat([
-        encodeCommand('MULTI'),
-        command,
-        encodeCommand('ROLE'),
-        encodeCommand('EXEC'),
-      ]),
-    )
-    return message
-  }
-
-  /** Settles when every reply has come, or the connection has ended. */
-  async idle(): Promise<void> {
-    while (this.#due.length > 0 && this.isOpen)
+  /** Waits until every reply has come, or the connection has ended. A reply that does not come is a fault. */
+  async idle(patienceMs = 20_000): Promise<void> {
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      const due = this.#due.map((one) => describeDue(one)).join(', ')
+      this.#add({ type: 'nonsense', text: `no reply in ${patienceMs} ms to: ${due}` })
+      this.#wake()
+    }, patienceMs)
+    while (this.#due.length > 0 && this.isOpen && !isLate)
       await new Promise<void>((resolve) => void this.#waiting.push(resolve))
+    clearTimeout(timer)
   }
 
   pause(): void {
@@ -223,6 +212,10 @@ export class RecordedClient {
   close(): void {
     this.#isClosing = true
     this.#wire.close()
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
   #message(space: MessageSpace, channel: string, size: number): [Message, Buffer] {
@@ -273,7 +266,7 @@ export class RecordedClient {
         : undefined
     if (items) this.#takePush(items)
     else this.#takeReply(value)
-    for (const resolve of this.#waiting.splice(0)) resolve()
+    this.#wake()
   }
 
   #takePush(items: readonly RespValue[]): void {
@@ -354,13 +347,7 @@ export class RecordedClient {
 
   #settleAll(messages: readonly Message[], reply: RespValue): void {
     const items = Array.isArray(reply) ? (reply as readonly RespValue[]) : undefined
-    const role = items?.[messages.length]
-    const isReplica = Array.isArray(role) && latin1((role as readonly RespValue[])[0]) !== 'master'
-    for (const [at, message] of messages.entries()) {
-      // A replica gave it to those who are connected there.
-      if (isReplica) this.#conclude(message, 'unknown')
-      else this.#settle(message, items ? items[at] : reply)
-    }
+    for (const [at, message] of messages.entries()) this.#settle(message, items ? items[at] : reply)
   }
 
   #settle(message: Message, reply: RespValue | undefined): void {
@@ -390,7 +377,20 @@ export class RecordedClient {
         due.what === 'publish' ? [due.message] : due.what === 'transaction' ? due.messages : []
       for (const message of messages) message.outcome = 'unknown'
     }
-    for (const resolve of this.#waiting.splice(0)) resolve()
+    this.#wake()
+  }
+}
+
+function describeDue(due: Due): string {
+  switch (due.what) {
+    case 'publish':
+      return `PUBLISH ${due.message.channel}`
+    case 'transaction':
+      return 'EXEC'
+    case 'names':
+      return `${COMMANDS[due.kind][due.command]} ${[...due.missing].join(' ')}`
+    case 'ignored':
+      return 'another command'
   }
 }
 

@@ -424,6 +424,17 @@ test('P3 for clients of the upstream itself holds while nothing disturbs it', ()
   expect(broken(story(100))).toEqual(['P3'])
 })
 
+test('P3 for what clients of the upstream publish at an old master does not hold, but for what gateways publish there', () => {
+  const story = (place: string) => {
+    const told = new Story('sentinel')
+    told.session('a').join('news')
+    told.disturb(50).wait(10).publish('news', 0, 'p', place)
+    return told
+  }
+  expect(broken(story('upstream'))).toEqual([])
+  expect(broken(story('g2'))).toEqual(['P3'])
+})
+
 describe('P4: the number of PUBLISH', () => {
   test('is smaller than the number of those who received it', () => {
     const story = new Story()
