@@ -111,7 +111,12 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
         for (const [at, watch] of watches.entries()) {
           const tookMs = (watch.firstUnready(startMs) ?? Number.POSITIVE_INFINITY) - startMs
           slowestUnready = Math.max(slowestUnready, tookMs)
-          if (tookMs > UNREADY_MS + SLACK_MS)
+          if (tookMs === Number.POSITIVE_INFINITY)
+            violations.push({
+              promise: 'readyz',
+              text: `gateway ${at} is ready throughout ${name}`,
+            })
+          else if (tookMs > UNREADY_MS + SLACK_MS)
             late.push(`gateway ${at} is ready ${Math.round(tookMs)} ms after ${name}`)
         }
       }
@@ -125,6 +130,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       recorder.disturbed.push({ fromMs, toMs: Date.now() })
       await wait(500 + dice.below(500))
     }
+    tell('the end: waiting for what is on its way')
     for (const actor of actors) actor.rest()
     await Promise.all(actors.map((actor) => actor.idle()))
     await quiet(recorder)
@@ -148,7 +154,9 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     if (!isAllowed) violations.push({ promise: 'errors', text: `${error} (${count} times)` })
   }
   const history = recorder.history(topology)
+  tell(`checking ${history.messages.length} messages`)
   const verdict = check(history)
+  tell('checked')
   const ends = new Map<string, number>()
   for (const { place, transport, events } of history.sessions) {
     const last = events.at(-1)

@@ -51,6 +51,21 @@ async function settled({ upstream }: Stage): Promise<void> {
 
 const EVERYWHERE = ['standalone', 'sentinel', 'cluster'] as const
 
+/** The network loses what goes in one direction. */
+function oneWay(direction: Direction): Fault {
+  return {
+    topologies: ['standalone'],
+    isOutage: true,
+    run: async ({ proxies }, dice, _shardChannels, longMs) => {
+      for (const proxy of proxies) proxy.hold(direction)
+      await wait(longMs || dice.below(4_000))
+      // What was held is gone, as it is when a network comes back after its connections have timed out.
+      for (const proxy of proxies) proxy.cutAll()
+      for (const proxy of proxies) proxy.release()
+    },
+  }
+}
+
 /** All faults by name. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
   kill: {
@@ -109,16 +124,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       await gateway.start()
     },
   },
-  'one-way': {
-    topologies: ['standalone'],
-    isOutage: true,
-    run: async ({ proxies }, dice, _shardChannels, longMs) => {
-      const direction: Direction = dice.oneIn(2) ? 'up' : 'down'
-      for (const proxy of proxies) proxy.hold(direction)
-      await wait(longMs || dice.below(4_000))
-      for (const proxy of proxies) proxy.release()
-    },
-  },
+  'one-way-up': oneWay('up'),
+  'one-way-down': oneWay('down'),
   cut: {
     topologies: ['standalone'],
     isOutage: false,

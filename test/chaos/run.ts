@@ -4,13 +4,16 @@
  *
  * `npm run chaos [-- --topology standalone|sentinel|cluster --fault kill,pause --rounds N --seconds N --rate N --seed N
  * --gateways N --program redis-server|valkey-server --long N --dump FILE]`: every Nth fault is long; the file gets all that was seen. Exits with 1 if a promise was broken.
+ *
+ * `npm run chaos -- --mutants [--only TEXT]` takes the guards of the upstream out, one after another, and exits with 1 if that stays unnoticed.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { describeHistory } from '../history/describe.ts'
 import type { Program } from '../support/topologies/node.ts'
-import { chaos, type ChaosReport } from './chaos.ts'
+import { chaos, type ChaosOptions, type ChaosReport } from './chaos.ts'
 import { FAULTS } from './faults.ts'
+import { buildMutant, MUTANTS, removeMutants, type Mutant } from './mutants.ts'
 
 const { values } = parseArgs({
   options: {
@@ -24,31 +27,77 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     long: { type: 'string', default: '4' },
     dump: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
   },
 })
 
 /** Most violations that are printed. */
 const MOST_SHOWN = 20
 
-const topology = values.topology as 'standalone' | 'sentinel' | 'cluster'
-const possible = Object.entries(FAULTS)
-  .filter(([, fault]) => fault.topologies.includes(topology))
-  .map(([name]) => name)
-const report = await chaos({
-  topology,
-  program: values.program as Program,
-  gateways: Number(values.gateways),
-  rate: Number(values.rate),
-  seed: Number(values.seed),
-  faults: values.fault === undefined ? possible : values.fault.split(',').filter(Boolean),
-  rounds: Number(values.rounds),
-  seconds: Number(values.seconds),
-  longEvery: Number(values.long),
-  tell: (text) => console.log(`${new Date().toISOString().slice(11, 23)} ${text}`),
-})
-print(report)
-if (values.dump !== undefined) writeFileSync(values.dump, describeHistory(report.history), 'latin1')
-process.exit(report.violations.length + report.readiness.late.length > 0 ? 1 : 0)
+const tell = (text: string): void =>
+  console.log(`${new Date().toISOString().slice(11, 23)} ${text}`)
+
+process.exit(values.mutants ? await tryMutants() : await run())
+
+/** @returns The exit code. */
+async function run(): Promise<number> {
+  const topology = values.topology as ChaosOptions['topology']
+  const possible = Object.entries(FAULTS)
+    .filter(([, fault]) => fault.topologies.includes(topology))
+    .map(([name]) => name)
+  const report = await chaos({
+    topology,
+    program: values.program as Program,
+    gateways: Number(values.gateways),
+    rate: Number(values.rate),
+    seed: Number(values.seed),
+    faults: values.fault === undefined ? possible : values.fault.split(',').filter(Boolean),
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    longEvery: Number(values.long),
+    tell,
+  })
+  print(report)
+  if (values.dump !== undefined)
+    writeFileSync(values.dump, describeHistory(report.history), 'latin1')
+  return report.violations.length + report.readiness.late.length > 0 ? 1 : 0
+}
+
+/** Takes out one guard after another. @returns The exit code: 1 if one was not missed. */
+async function tryMutants(): Promise<number> {
+  let survivors = 0
+  for (const [serial, mutant] of MUTANTS.entries()) {
+    if (!mutant.name.includes(values.only)) continue
+    const dist = buildMutant(mutant, serial)
+    const promises = await brokenBy(mutant, dist)
+    if (promises.length === 0) survivors++
+    tell(`${promises.length > 0 ? 'caught' : 'SURVIVES'}: ${mutant.name}: ${promises.join(', ')}`)
+  }
+  removeMutants()
+  console.log(`${survivors} mutants survive`)
+  return survivors > 0 ? 1 : 0
+}
+
+async function brokenBy({ topology, faults, isLong }: Mutant, dist: string): Promise<string[]> {
+  try {
+    const { violations } = await chaos({
+      topology,
+      program: values.program as Program,
+      gateways: 2,
+      rate: Number(values.rate),
+      seed: Number(values.seed),
+      faults,
+      rounds: 2,
+      seconds: faults.length === 0 ? 5 : 40,
+      longEvery: isLong ? 1 : 1_000,
+      dist,
+    })
+    return [...new Set(violations.map(({ promise }) => promise))]
+  } catch (error) {
+    return [`it does not start (${(error as Error).message})`]
+  }
+}
 
 function print({
   violations,
@@ -59,7 +108,9 @@ function print({
   errors,
   seconds,
 }: ChaosReport): void {
-  console.log(`${topology}, seed ${values.seed}: ${rounds} faults in ${seconds.toFixed(0)} s`)
+  console.log(
+    `${values.topology}, seed ${values.seed}: ${rounds} faults in ${seconds.toFixed(0)} s`,
+  )
   for (const [name, figure] of Object.entries(figures))
     console.log(`${String(figure).padStart(9)} ${name}`)
   console.log(

@@ -234,7 +234,9 @@ function checkLosses(
     const { session, kind, name, joined, received } = interval
     if (!joined) continue
     const own = gapsOf(session).filter((gap) => gap.name === undefined || gap.name === name)
-    const latest = latestOf(interval)
+    // In a cluster there is one order for each channel alone.
+    const lineOf = ({ channel }: Message): string => (history.topology === 'cluster' ? channel : '')
+    const latest = latestOf(interval, lineOf)
     const space = kind === 'shard' ? 'shard' : 'channel'
     const lists =
       kind === 'pattern'
@@ -246,7 +248,7 @@ function checkLosses(
     for (const message of lists.flatMap((list) => sentWithin(list, joined.tick, until))) {
       if (received.has(message)) continue
       const time = timeOf(message, sightings.get(message))
-      if (interval.leaving && !isFollowed(message, latest)) {
+      if (interval.leaving && !isFollowed(message, latest.get(lineOf(message)))) {
         figures.missedAtEnd++
         continue
       }
@@ -296,26 +298,33 @@ function sentWithin(list: readonly Message[], from: number, to: number): readonl
   return list.slice(firstFrom(from), firstFrom(to))
 }
 
-/** The last that a subscription received: by time, and by publisher. */
+/** The last that a subscription received of messages that have an order: by time, and by publisher. */
 interface Latest {
-  readonly sentTick: number
-  readonly numbers: ReadonlyMap<string, number>
+  sentTick: number
+  readonly numbers: Map<string, number>
 }
 
-function latestOf({ received }: Interval): Latest {
-  let sentTick = -1
-  const numbers = new Map<string, number>()
-  for (const { publisher, number, sent, outcome } of received) {
-    sentTick = Math.max(sentTick, sent.tick)
-    if (outcome === 'published')
-      numbers.set(publisher, Math.max(numbers.get(publisher) ?? -1, number))
+function latestOf(
+  { received }: Interval,
+  lineOf: (message: Message) => string,
+): ReadonlyMap<string, Latest> {
+  const lines = new Map<string, Latest>()
+  for (const message of received) {
+    const { publisher, number, sent, outcome } = message
+    const line = lineOf(message)
+    let latest = lines.get(line)
+    if (!latest) lines.set(line, (latest = { sentTick: -1, numbers: new Map() }))
+    latest.sentTick = Math.max(latest.sentTick, sent.tick)
+    if (outcome !== 'published') continue
+    latest.numbers.set(publisher, Math.max(latest.numbers.get(publisher) ?? -1, number))
   }
-  return { sentTick, numbers }
+  return lines
 }
 
 /** Reports whether a subscription received something that was published later for certain. */
-function isFollowed({ publisher, number, answered, outcome }: Message, latest: Latest): boolean {
-  if (outcome !== 'published') return false
+function isFollowed(message: Message, latest: Latest | undefined): boolean {
+  const { publisher, number, answered, outcome } = message
+  if (outcome !== 'published' || !latest) return false
   if ((latest.numbers.get(publisher) ?? -1) > number) return true
   return answered !== undefined && answered.tick < latest.sentTick
 }
@@ -364,7 +373,7 @@ function checkNumbers(
     const time = { fromMs: message.sent.ms, toMs: answered.ms }
     const isTroubled = troubled.some((span) => overlaps(time, span))
     // A replica hands on what its master is told, and is not counted; during a failover there may be subscribers at it.
-    if (isTroubled && history.topology === 'sentinel') continue
+    if (isTroubled && history.topology !== 'standalone') continue
     const delivered = deliveredAtLeast(place, sightings.get(message))
     if (receivers < delivered)
       report('P4', `${idOf(message)} is answered ${receivers}, but ${delivered} received it`)

@@ -189,14 +189,14 @@ export class RecordedClient {
 
   /** Waits until every reply has come, or the connection has ended. A reply that does not come is a fault. */
   async idle(patienceMs = 20_000): Promise<void> {
-    let isLate = false
+    const late = { isLate: false }
     const timer = setTimeout(() => {
-      isLate = true
+      late.isLate = true
       const due = this.#due.map((one) => describeDue(one)).join(', ')
       this.#add({ type: 'nonsense', text: `no reply in ${patienceMs} ms to: ${due}` })
       this.#wake()
     }, patienceMs)
-    while (this.#due.length > 0 && this.isOpen && !isLate)
+    while (this.#due.length > 0 && this.isOpen && !late.isLate)
       await new Promise<void>((resolve) => void this.#waiting.push(resolve))
     clearTimeout(timer)
   }

@@ -388,6 +388,17 @@ describe('P3: losses', () => {
     expect(broken(middle)).toEqual(['P3'])
   })
 
+  test('whoever leaves a pattern of a cluster may miss a message of one channel, though a later one of another has come', () => {
+    for (const topology of ['standalone', 'cluster'] as const) {
+      const story = new Story(topology)
+      const client = story.session('a').join('*', 'pattern')
+      story.publish('news', 1)
+      client.get(story.publish('sport', 1), '*', 'pattern')
+      client.leave('*', 'pattern')
+      expect(broken(story)).toEqual(topology === 'standalone' ? ['P3'] : [])
+    }
+  })
+
   test('a subscription ends without having been left, or is confirmed without having been asked for', () => {
     const lost = new Story()
     lost.session('a').join('news').left('news')
