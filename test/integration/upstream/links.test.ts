@@ -118,7 +118,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('a link', () => {
           ...['--tls-cert-file', server.cert, '--tls-key-file', server.key],
         ],
       })
-      const rules = [...RULES.split(' '), '+client|setinfo']
+      const rules = [...RULES.split(' '), '+client|setinfo', '+config|get']
       await node.ask('ACL', 'SETUSER', 'gateways', 'on', '>secret', ...rules)
       password = join(folderWith({ password: 'secret' }, afterAll), 'password')
     }, 30_000)

@@ -15,10 +15,10 @@ import { startSentinelTrio } from '../../support/topologies/sentinel.ts'
 const PAGE = readFileSync(join(ROOT, 'docs/scaling.md'), 'utf8')
 const [, PASSWORD = '', RULES = ''] = /^ACL SETUSER gateways on >(\S+) (.*)$/m.exec(PAGE) ?? []
 
-/** What the page adds for servers that know CLIENT SETINFO. */
-const SETINFO: Readonly<Record<Program, readonly string[]>> = {
-  'redis-server': [],
-  'valkey-server': ['+client|setinfo'],
+/** What the page adds: for advice, and for servers that know CLIENT SETINFO. */
+const MORE: Readonly<Record<Program, readonly string[]>> = {
+  'redis-server': ['+config|get'],
+  'valkey-server': ['+config|get', '+client|setinfo'],
 }
 
 /** The fields of ACL LOG that say what was refused. */
@@ -83,7 +83,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')(
     test.each(PROGRAMS)('of a %s may do what gateways do, and nothing more', async (program) => {
       const node = await Node.start({ program })
       onTestFinished(() => node.stop())
-      const rules = [...RULES.split(' '), ...SETINFO[program]]
+      const rules = [...RULES.split(' '), ...MORE[program]]
       // Names are left at once.
       const directives = [...(await userOn([node], rules)), '--upstream-linger', '0']
       const upstream = `redis://127.0.0.1:${node.port}`
@@ -110,7 +110,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')(
       expect(PAGE).toContain('In a Cluster add `+cluster|slots` and `+cluster|info`')
       const rules = [
         ...RULES.split(' '),
-        ...SETINFO['valkey-server'],
+        ...MORE['valkey-server'],
         '+cluster|slots',
         '+cluster|info',
       ]
@@ -130,7 +130,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')(
         /needs `(\+info \+subscribe [^`]*)` and the channel\s+`([^`]+)`/.exec(PAGE) ?? []
       const rules = ['resetchannels', channel, '-@all', ...words.split(' '), '+client|setinfo']
       const directives = [
-        ...(await userOn(trio.nodes, [...RULES.split(' '), ...SETINFO['valkey-server']])),
+        ...(await userOn(trio.nodes, [...RULES.split(' '), ...MORE['valkey-server']])),
         ...(await userOn(trio.sentinels, rules, '--upstream-sentinel')),
       ]
       const gateway = await GatewayProcess.start({ upstream: trio.url, directives })
