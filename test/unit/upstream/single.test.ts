@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fixedNode, type Authority } from '../../../server/upstream/authority.ts'
 import type { Node } from '../../../server/upstream/node.ts'
 import { NODE } from '../../support/fake-node.ts'
-import { ModelGateway } from '../../support/model-upstream.ts'
+import { messagesOf, ModelGateway } from '../../support/model-upstream.ts'
 import { recordedLog } from '../../support/recorded-log.ts'
 
 const OTHER: Node = { host: '10.0.0.2', port: 6379 }
@@ -84,5 +84,139 @@ describe('An upstream whose node changes', () => {
     tell(undefined)
     expect(gateway.publish('a', 'x')).toEqual({ is: 'TRYAGAIN not published' })
     expect(gateway.upstream.links).toEqual([])
+  })
+})
+
+describe('A gateway in front of one node', () => {
+  test('hands messages from anywhere to its subscribers, in the order of the node', () => {
+    const gateway = new ModelGateway().pass(1_000)
+    const [a, b] = [gateway.client(), gateway.client()]
+    gateway.subscribe(a, 'channel', 'n', 'm')
+    gateway.subscribe(b, 'pattern', '*')
+    gateway.settle()
+    gateway.node.publish('n', '\xff1')
+    gateway.publish('m', '2')
+    gateway.settle()
+    gateway.node.publish('n', '3')
+    gateway.settle()
+    expect(messagesOf(a)).toEqual(['n \xff1', 'm 2', 'n 3'])
+    expect(messagesOf(b)).toEqual(['*>n \xff1', '*>m 2', '*>n 3'])
+  })
+
+  test('starts while the node is away, says so, and is ready once it is there', () => {
+    const gateway = new ModelGateway()
+    const { network, upstream } = gateway
+    expect(upstream.problems).toEqual(['upstream: not connected yet'])
+    network.clock.advance(0)
+    for (const socket of network.sockets) socket.fail('ECONNREFUSED')
+    expect(upstream.problems).toEqual(['upstream: 127.0.0.1:6379: ECONNREFUSED'])
+    const client = gateway.client()
+    const wanted = gateway.subscribe(client, 'channel', 'n')
+    expect(gateway.publish('n', 'm').is).toBe('TRYAGAIN not published')
+    gateway.pass(1_000)
+    expect([upstream.problems, wanted.is]).toEqual([[], 'in force'])
+    expect(upstream.links.map(({ role, isUp }) => [role, isUp])).toEqual([
+      ['subscriber', true],
+      ['command', true],
+    ])
+  })
+
+  test('tells one gap to all holders when the subscriber link was lost, and is not ready meanwhile', () => {
+    const gateway = new ModelGateway().pass(1_000)
+    const [a, b] = [gateway.client(), gateway.client()]
+    gateway.subscribe(a, 'channel', 'n')
+    gateway.subscribe(b, 'pattern', 'n*')
+    gateway.client()
+    gateway.pass(1_000)
+    const { node, network, upstream } = gateway
+    node.kill(node.subscriber)
+    expect(upstream.problems).toEqual(['upstream: 127.0.0.1:6379 closed the connection'])
+    node.publish('n', 'lost')
+    const lostMs = network.clock.wallMs()
+    gateway.pass(1_000)
+    expect(upstream.problems).toEqual([])
+    expect(gateway.gaps).toHaveLength(1)
+    const [gap] = gateway.gaps
+    expect(gap?.holders).toEqual([a.client, b.client])
+    expect([(gap?.fromMs ?? 0) <= lostMs, (gap?.toMs ?? 0) >= lostMs]).toEqual([true, true])
+    node.publish('n', 'found')
+    gateway.settle()
+    expect([messagesOf(a), messagesOf(b)]).toEqual([['n found'], ['n*>n found']])
+    expect([...upstream.figures.gaps]).toEqual([['closed', 1]])
+  })
+
+  test('loses nothing when only the command link is lost', () => {
+    const gateway = new ModelGateway().pass(1_000)
+    const client = gateway.client()
+    gateway.subscribe(client, 'channel', 'n')
+    gateway.settle()
+    const { node } = gateway
+    node.kill(node.command)
+    node.publish('n', '1')
+    gateway.pass(3_000)
+    expect([messagesOf(client), gateway.gaps]).toEqual([['n 1'], []])
+  })
+
+  test('is full beyond upstream-max-in-flight, and calls back when there is room', () => {
+    const gateway = new ModelGateway({ 'upstream-max-in-flight': '1mb' }).pass(1_000)
+    const { upstream } = gateway
+    const calls: string[] = []
+    upstream.whenRoom(() => void calls.push('at once'))
+    for (let count = 0; count < 11; count++) gateway.publish('n', 'x'.repeat(100_000))
+    expect(upstream.isFull).toBe(true)
+    upstream.whenRoom(() => void calls.push('later'))
+    expect(calls).toEqual(['at once'])
+    gateway.settle()
+    expect([upstream.isFull, calls, upstream.figures.inFlightBytes]).toEqual([
+      false,
+      ['at once', 'later'],
+      0,
+    ])
+  })
+
+  test('refuses the names of gateways themselves', () => {
+    const { upstream } = new ModelGateway()
+    expect(upstream.refuses('{respcast:x')).toBe(
+      "ERR names that begin with '{respcast:' are reserved",
+    )
+    expect(upstream.refuses('{respcast')).toBeUndefined()
+  })
+
+  test('that stops answers what is in flight as unknown, and leaves no timer', async () => {
+    const gateway = new ModelGateway().pass(1_000)
+    const answer = gateway.publish('n', 'm')
+    gateway.network.turn.end()
+    await gateway.upstream.stop()
+    expect(answer.is).toBe('TRYAGAIN unknown whether published')
+    expect(gateway.network.clock.pendingTimers).toBe(0)
+    expect(gateway.network.sockets.every(({ isDestroyed }) => isDestroyed)).toBe(true)
+  })
+
+  test('follows its authority to another node, and waits where there is none', () => {
+    let tell: (node: Node | undefined) => void = () => {}
+    const authority = {
+      ...fixedNode(NODE),
+      onChange: (listener: (node: Node | undefined) => void) => void (tell = listener),
+      start: () => {},
+    }
+    const gateway = new ModelGateway({}, () => 0, authority)
+    tell(NODE)
+    gateway.pass(1_000)
+    const client = gateway.client()
+    gateway.subscribe(client, 'channel', 'n')
+    gateway.settle()
+    const flight = gateway.publish('n', '1')
+    gateway.network.turn.end()
+    tell(undefined)
+    expect(flight.is).toBe('TRYAGAIN unknown whether published')
+    expect(gateway.node.peers).toEqual([])
+    const other = { host: '10.0.0.2', port: 6380 }
+    tell(other)
+    gateway.pass(1_000)
+    expect(gateway.node.peers.map(({ socket }) => socket.node)).toEqual([other, other])
+    expect([gateway.gaps.length, gateway.upstream.problems]).toEqual([1, []])
+    gateway.node.publish('n', '2')
+    gateway.settle()
+    expect(messagesOf(client)).toEqual(['n 2'])
   })
 })
