@@ -1,9 +1,8 @@
 import type { RespValue } from '../../shared/resp/types.ts'
-import type { Payload } from '../delivery/segment.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 import type { PublishAnswer } from './backplane.ts'
 import type { Reply } from './command-link.ts'
-import type { Source } from './source.ts'
+import type { ReadPayload } from './link-reader.ts'
 
 /** The bytes of a payload, within memory that is not changed any more. */
 export interface SentPayload {
@@ -46,8 +45,8 @@ export class Flight implements Reply {
   readonly #payload: SentPayload
   readonly #done: (answer: PublishAnswer) => void
   #answer: number | undefined
-  #met: Source[] | Source | undefined
-  #metCount = 0
+  /** Sources that it has come from. */
+  #met = 0
   #deliveries = 0
   #isOver = false
   #ends: (() => void)[] | undefined
@@ -99,18 +98,17 @@ export class Flight implements Reply {
     return this.expected > 0 || this.isUncertain
   }
 
-  /** A message has come from a source: it may be this one. @returns False if it is another. */
-  meet(source: Source, payload: Payload, deliveries: number): boolean {
+  /** Reports whether a message has its bytes. */
+  isLike(payload: ReadPayload): boolean {
     const { memory, start, end } = this.#payload
-    if (payload.length !== end - start || this.#hasMet(source)) return false
-    if (memory.compare(payload.kept(), 0, payload.length, start, end) !== 0) return false
-    this.#metCount++
+    return payload.equals(memory, start, end)
+  }
+
+  /** It has come from one more source, and was given to so many subscribers here. */
+  meet(deliveries: number): void {
+    this.#met++
     this.#deliveries += deliveries
-    if (this.#met === undefined) this.#met = source
-    else if (Array.isArray(this.#met)) this.#met.push(source)
-    else this.#met = [this.#met, source]
     this.#settle()
-    return true
   }
 
   /** The upstream has answered a number. */
@@ -122,7 +120,7 @@ export class Flight implements Reply {
 
   /** It is certain by now what has come and what will not: a later beacon is there, or the link that it would have come on is gone. */
   allHaveCome(): void {
-    this.expected = this.#metCount
+    this.expected = this.#met
     this.isUncertain = false
     this.#settle()
   }
@@ -132,13 +130,9 @@ export class Flight implements Reply {
     this.#end(answer)
   }
 
-  #hasMet(source: Source): boolean {
-    return this.#met === source || (Array.isArray(this.#met) && this.#met.includes(source))
-  }
-
   #settle(): void {
-    if (this.#answer === undefined || this.isUncertain || this.#metCount < this.expected) return
-    this.#end(this.#deliveries + Math.max(this.#answer - this.#metCount, 0))
+    if (this.#answer === undefined || this.isUncertain || this.#met < this.expected) return
+    this.#end(this.#deliveries + Math.max(this.#answer - this.#met, 0))
   }
 
   #end(answer: PublishAnswer): void {

@@ -13,7 +13,7 @@ export interface LinkValues {
    * @param source That subscription: the channel itself, or a pattern. Names are byte strings.
    * @param payload Valid during the call.
    */
-  message(space: Space, source: string, channel: string, payload: Payload): void
+  message(space: Space, source: string, channel: string, payload: ReadPayload): void
   /** Anything else: replies, confirmations. */
   value(value: RespValue): void
 }
@@ -52,12 +52,15 @@ const LETTER_S = 0x73
 const NOTHING: Buffer = Buffer.alloc(0)
 
 /** The payload of the message that is being handed over: a part of what was read. One object serves all messages. */
-class ReadPayload implements Payload {
+export class ReadPayload implements Payload {
   length = 0
+  #isLent = false
   #from = NOTHING
   #start = 0
 
-  set(from: Buffer, start: number, end: number): void {
+  /** @param isLent The memory is overwritten when the call is over. */
+  set(from: Buffer, start: number, end: number, isLent: boolean): void {
+    this.#isLent = isLent
     this.#from = from
     this.#start = start
     this.length = end - start
@@ -67,8 +70,15 @@ class ReadPayload implements Payload {
     this.#from.copy(target, at, this.#start, this.#start + this.length)
   }
 
+  /** Reports whether these are its bytes. */
+  equals(memory: Buffer, start: number, end: number): boolean {
+    if (this.length !== end - start) return false
+    return memory.compare(this.#from, this.#start, this.#start + this.length, start, end) === 0
+  }
+
   kept(): Buffer {
-    return this.#from.subarray(this.#start, this.#start + this.length)
+    const bytes = this.#from.subarray(this.#start, this.#start + this.length)
+    return this.#isLent ? Buffer.from(bytes) : bytes
   }
 }
 
@@ -89,6 +99,7 @@ export class LinkReader {
   #start = 0
   #end = 0
   #stopped = false
+  #isLent = false
 
   constructor(to: LinkValues) {
     this.#to = to
@@ -101,24 +112,29 @@ export class LinkReader {
   }
 
   /**
-   * Takes bytes, cut anywhere. They are not changed afterwards.
+   * Takes bytes, cut anywhere.
+   *
+   * @param isLent They are overwritten when the call is over; else they are never changed.
    *
    * @throws {RespProtocolError} They are no RESP3.
    */
-  feed(chunk: Buffer): void {
+  feed(chunk: Buffer, isLent = false): void {
     if (this.#stopped) return
     let bytes = chunk
+    this.#isLent = isLent
     if (this.#waiting > 0) {
-      this.#chunks.push(chunk)
+      this.#chunks.push(isLent ? Buffer.from(chunk) : chunk)
       this.#waiting += chunk.length
       if (this.#waiting < this.#needed) return
       bytes = Buffer.concat(this.#chunks)
+      this.#isLent = false
       this.#chunks = []
       this.#waiting = 0
     }
     const rest = this.#read(bytes)
     if (this.#stopped || rest === bytes.length) return
-    this.#chunks.push(bytes.subarray(rest))
+    const left = bytes.subarray(rest)
+    this.#chunks.push(this.#isLent ? Buffer.from(left) : left)
     this.#waiting = bytes.length - rest
   }
 
@@ -179,7 +195,7 @@ export class LinkReader {
     }
     const channelEnd = this.#end
     if (!this.#bulk(bytes, channelEnd + 2)) return -1
-    this.#payload.set(bytes, this.#start, this.#end)
+    this.#payload.set(bytes, this.#start, this.#end, this.#isLent)
     const end = this.#end + 2
     this.#to.message(space, source, channel, this.#payload)
     return end

@@ -244,15 +244,17 @@ export class Link {
       socket.write(encodeCommand(['CLIENT', 'SETINFO', 'LIB-NAME', 'respcast']))
       socket.write(encodeCommand(['INFO']))
     })
-    socket.on('data', (chunk: Buffer) => {
+    const read = (chunk: Buffer, isLent: boolean): void => {
       if (socket !== this.#socket) return
       try {
-        reader.feed(chunk)
+        reader.feed(chunk, isLent)
       } catch (error) {
         if (!(error instanceof RespProtocolError)) throw error
         this.cut('protocol', `upstream: ${nodeText(node)} does not speak RESP3: ${error.message}`)
       }
-    })
+    }
+    socket.on('data', (chunk) => read(chunk, false))
+    socket.on('lent', (chunk) => read(chunk, true))
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (socket !== this.#socket) return
       this.cut('closed', explainFailure(error, node))

@@ -10,6 +10,7 @@ import { CommandLink, type Reply } from './command-link.ts'
 import { Flight, type FlightOwner } from './flight.ts'
 import { Flights } from './flights.ts'
 import type { Interest } from './interest.ts'
+import type { ReadPayload } from './link-reader.ts'
 import { textOf, type DownCause, type LinkHost, type NodeFacts } from './link.ts'
 import { nodeText, type Node } from './node.ts'
 import { Cover, Source } from './source.ts'
@@ -381,7 +382,7 @@ export class NodeLinks {
     if (isAny) this.#beaconSoon()
   }
 
-  #message(space: Space, name: string, channel: string, payload: Payload): void {
+  #message(space: Space, name: string, channel: string, payload: ReadPayload): void {
     if (channel.startsWith(RESERVED_PREFIX)) {
       if (space === 'channel' && channel === this.#beaconName) this.#beaconCame(payload)
       return
@@ -522,7 +523,7 @@ export class NodeLinks {
     this.command.ask(reply, 'PUBLISH', this.#beaconName, String(number))
   }
 
-  #beaconCame(payload: Payload): void {
+  #beaconCame(payload: ReadPayload): void {
     const { clock, traffic, links } = this.#host
     const number = Number(payload.kept().toString('latin1'))
     // What the command link before has sent may come late, or never.

@@ -1,7 +1,7 @@
 import { keySlot } from '../../shared/key-slot.ts'
 import { isError, isPush, type RespValue } from '../../shared/resp/types.ts'
-import type { Payload } from '../delivery/segment.ts'
 import type { Space } from '../pubsub/subscriber.ts'
+import type { ReadPayload } from './link-reader.ts'
 import { Link, textOf, type DownCause, type LinkHost, type NodeFacts } from './link.ts'
 import type { Source } from './source.ts'
 
@@ -39,7 +39,7 @@ export interface SubscriberLinkUser {
   up(facts: NodeFacts): void
   /** All sources of the link are `out` by now, and none is queued. */
   down(cause: DownCause): void
-  message(space: Space, source: string, channel: string, payload: Payload): void
+  message(space: Space, source: string, channel: string, payload: ReadPayload): void
   /** The source with this name, if there is one. */
   find(space: Space, name: string): Source | undefined
   confirmed(source: Source): void

@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { payloadOf, type Payload } from '../../../server/delivery/segment.ts'
 import type { PublishAnswer } from '../../../server/upstream/backplane.ts'
 import { Flight, type FlightOwner } from '../../../server/upstream/flight.ts'
 import { Flights } from '../../../server/upstream/flights.ts'
+import { ReadPayload } from '../../../server/upstream/link-reader.ts'
 import { Cover, Source } from '../../../server/upstream/source.ts'
 
 const EXACT = new Source('channel', 'n')
 const COVER = new Cover('n')
 
-const bytesOf = (text: string): Payload => payloadOf(Buffer.from(text, 'latin1'))
+function bytesOf(text: string): ReadPayload {
+  const bytes = Buffer.from(`(${text})`, 'latin1')
+  const payload = new ReadPayload()
+  payload.set(bytes, 1, bytes.length - 1, false)
+  return payload
+}
 
 /** Publishes to the channel `n` that are on their way, and the answers that were told. */
 class Way {
@@ -176,5 +181,49 @@ describe('A message that comes', () => {
     way.send('', 1).counted(1)
     way.meet(EXACT, '', 1)
     expect(way.answers).toEqual([['', 1]])
+  })
+
+  test('is asked of the publishes behind the last one that it was, and of none behind one that is certain', () => {
+    const way = new Way()
+    const flights = ['a', 'a', 'b', 'a'].map((payload) => way.send(payload, 1))
+    for (const flight of flights) flight.counted(1)
+    // Somebody else's: the next of this gateway is `a`.
+    way.meet(EXACT, 'b', 9)
+    for (const [at, payload] of ['a', 'a', 'b', 'a'].entries()) way.meet(EXACT, payload, at)
+    expect(way.answers).toEqual([
+      ['a', 0],
+      ['a', 1],
+      ['b', 2],
+      ['a', 3],
+    ])
+  })
+
+  test('passes by publishes of which it is unknown whether they met the source', () => {
+    const way = new Way()
+    const unknown = way.send('a', 0, { isUncertain: true })
+    const known = way.send('b', 1, { beacon: 2 })
+    unknown.counted(1)
+    known.counted(1)
+    way.meet(EXACT, 'b', 4)
+    way.flights.beaconCame(1)
+    expect(way.answers).toEqual([
+      ['b', 4],
+      ['a', 1],
+    ])
+  })
+
+  test('may end a publish whose answer causes the next one', () => {
+    const way = new Way()
+    const first = way.send('p', 1)
+    let second: Flight | undefined
+    first.onEnd(() => (second = way.send('q', 1)))
+    first.counted(1)
+    way.meet(EXACT, 'p', 1)
+    second?.counted(1)
+    way.meet(EXACT, 'q', 2)
+    expect(way.answers).toEqual([
+      ['p', 1],
+      ['q', 2],
+    ])
   })
 })
