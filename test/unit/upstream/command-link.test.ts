@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { payloadOf } from '../../../server/delivery/segment.ts'
 import { CommandLink, type Reply } from '../../../server/upstream/command-link.ts'
+import { textOf } from '../../../server/upstream/link.ts'
 import { FakeNetwork, NODE, type FakeSocket } from '../../support/fake-node.ts'
 
 function commandLink() {
@@ -14,7 +15,7 @@ function commandLink() {
   network.clock.advance(0)
   network.last.shakeHands()
   const reply = (name: string): Reply => ({
-    answered: (value) => void told.push(`${name}: ${String(value)}`),
+    answered: (value) => void told.push(`${name}: ${textOf(value)}`),
     lost: (wasSent) => void told.push(`${name} lost, ${wasSent ? 'sent' : 'not sent'}`),
   })
   const flush = (): string[][] => {

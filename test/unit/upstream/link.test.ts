@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { RespcastError } from '../../../server/errors.ts'
-import { Link, type LinkHost, type NodeFacts } from '../../../server/upstream/link.ts'
+import { Link, textOf, type LinkHost, type NodeFacts } from '../../../server/upstream/link.ts'
 import { openSocket } from '../../../server/upstream/socket.ts'
 import {
   FakeNetwork,
@@ -29,7 +29,7 @@ function linkOn(own: Partial<LinkHost> = {}) {
     flushed: () => void told.push('flushed'),
     down: (cause) => void told.push(`down ${cause}`),
     message: (_space, source) => void told.push(`message ${source}`),
-    value: (value) => void told.push(`value ${String(value)}`),
+    value: (value) => void told.push(`value ${textOf(value)}`),
   })
   const up = (): FakeSocket => {
     link.connectTo(NODE)
@@ -462,7 +462,7 @@ describe('On a real socket a link', () => {
         flushed: () => {},
         down: (cause) => say(`down ${cause}`),
         message: () => {},
-        value: (value) => say(String(value)),
+        value: (value) => say(textOf(value)),
       },
     )
     ends.push(() => link.stop())

@@ -206,10 +206,9 @@ describe('Names on a subscriber link', () => {
     a.isOccupied = false
     links.need([links.source('b')])
     links.confirm('subscribe', ...names(512 * 2))
-    expect(links.flush().toSorted()).toEqual([
-      ['SUBSCRIBE', 'b'],
-      ['UNSUBSCRIBE', 'a'],
-    ])
+    expect(new Set(links.flush().map((words) => words.join(' ')))).toEqual(
+      new Set(['SUBSCRIBE b', 'UNSUBSCRIBE a']),
+    )
   })
 
   test('are left when they are confirmed, if nobody needs them by then', () => {
