@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { payloadOf } from '../../../server/delivery/segment.ts'
 import { CommandLink, type Reply } from '../../../server/upstream/command-link.ts'
 import { textOf } from '../../../server/upstream/link.ts'
-import { FakeNetwork, NODE, type FakeSocket } from '../../support/fake-node.ts'
+import { FakeNetwork, NODE } from '../../support/fake-node.ts'
 
 function commandLink() {
   const network = new FakeNetwork()
@@ -20,7 +20,7 @@ function commandLink() {
   })
   const flush = (): string[][] => {
     network.turn.end()
-    return (network.last as FakeSocket).take()
+    return network.last.take()
   }
   const publish = (key: string, payload: string, space: 'channel' | 'shard' = 'channel') => {
     const sent = link.publish(space, key, payloadOf(Buffer.from(payload, 'latin1')))
