@@ -9,6 +9,11 @@ export class Received {
     this.#wake()
   }
 
+  /** Reports whether such a message has come since the last {@link take}. */
+  has(message: string): boolean {
+    return this.#messages.includes(message)
+  }
+
   /** Waits until there are so many. @returns All of them; the list is empty then. */
   async take(count: number): Promise<string[]> {
     const deadline = performance.now() + 10_000
