@@ -152,6 +152,7 @@ export class Core implements Services {
         settings: config,
         clock,
         log,
+        peerLog: this.peerLog,
         registry: this.registry,
         random: parts.random,
         atEndOfTurn,

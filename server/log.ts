@@ -150,6 +150,12 @@ export const PEER_LINES = {
   },
   outputLimit: { level: 'warn', text: 'client closed for overcoming of output buffer limits' },
   evicted: { level: 'info', text: 'evicting client' },
+  upstreamRefusesPublish: { level: 'warn', text: 'the upstream refuses a publish' },
+  upstreamRefusesSubscription: { level: 'warn', text: 'the upstream refuses a subscription' },
+  patternsWidened: {
+    level: 'warn',
+    text: 'upstream-max-covers: patterns are widened upstream, or no longer',
+  },
   clientClosed: { level: 'debug', text: 'client closed' },
 } as const satisfies Record<string, PeerLine>
 

@@ -1,6 +1,6 @@
 import { isError, isTagged, type RespValue } from '../../shared/resp/types.ts'
 import type { Clock, Timer } from '../clock.ts'
-import { shown } from '../log.ts'
+import { shown, type PeerLog } from '../log.ts'
 import { payloadOf, type Payload } from '../delivery/segment.ts'
 import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 import type { Space } from '../pubsub/subscriber.ts'
@@ -43,6 +43,8 @@ export interface Traffic {
 export interface NodeHost {
   readonly clock: Clock
   readonly links: LinkHost
+  /** For lines that a client can cause. */
+  readonly peerLog: PeerLog
   readonly registry: Registry
   readonly interest: Interest
   readonly traffic: Traffic
@@ -358,7 +360,7 @@ export class NodeLinks {
 
   #refusalOf(line: string): PublishAnswer {
     if (!line.startsWith('NOPERM')) return NOT_PUBLISHED
-    this.#host.links.log.warn({ reply: line }, 'the upstream refuses a publish')
+    this.#host.peerLog.write('upstreamRefusesPublish', () => ({ reply: line }))
     return REFUSED
   }
 
@@ -462,7 +464,7 @@ export class NodeLinks {
       this.#host.misplaced(source, line, this)
       return
     }
-    this.#host.links.log.warn({ reply: line }, 'the upstream refuses a subscription')
+    this.#host.peerLog.write('upstreamRefusesSubscription', () => ({ reply: line }))
     if (!isBeacon) this.#host.refused(source)
     if (!source.isNeeded) return
     this.#refusedSources.add(source)

@@ -148,7 +148,7 @@ function countVotes(votes: readonly Vote[], count: number): string {
 }
 
 /** Everything that sentinels depend on. */
-type SentinelParts = Omit<UpstreamParts, 'registry' | 'subscribers'>
+type SentinelParts = Omit<UpstreamParts, 'registry' | 'subscribers' | 'peerLog'>
 
 /** The authority of `redis+sentinel://`. */
 export function sentinelsOf(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/settings.ts'
-import type { Logger } from '../log.ts'
+import type { Logger, PeerLog } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { Space, Subscriber } from '../pubsub/subscriber.ts'
 import type { ErrorLine } from '../resp/reply-writer.ts'
@@ -21,6 +21,8 @@ export interface UpstreamParts {
   readonly settings: Settings
   readonly clock: Clock
   readonly log: Logger
+  /** For lines that a client can cause. */
+  readonly peerLog: PeerLog
   readonly registry: Registry
   /** 0 to 1. */
   readonly random: () => number
@@ -64,7 +66,16 @@ export class SharedUpstream {
     problemOf: (facts: NodeFacts) => string | undefined,
   ) {
     this.parts = parts
-    const { settings, clock, log, random, atEndOfTurn, registry, open = openSocket } = parts
+    const {
+      settings,
+      clock,
+      log,
+      peerLog,
+      random,
+      atEndOfTurn,
+      registry,
+      open = openSocket,
+    } = parts
     this.gaps = new Gaps(clock)
     this.interest = new Interest({
       clock,
@@ -74,8 +85,7 @@ export class SharedUpstream {
       limits: limitsOf(settings),
       linkOf,
       forgotten: (source) => this.gaps.settled(source),
-      onLevel: (level) =>
-        log.warn({ level }, 'upstream-max-covers: patterns are widened upstream, or no longer'),
+      onLevel: (level) => peerLog.write('patternsWidened', () => ({ level })),
     })
     this.links = {
       clock,
@@ -105,6 +115,7 @@ export class SharedUpstream {
       clock,
       registry,
       links: this.links,
+      peerLog: this.parts.peerLog,
       interest: this.interest,
       traffic: this.traffic,
       gatewayId: this.#gatewayId,

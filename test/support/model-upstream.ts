@@ -1,6 +1,6 @@
 import { compileGlob, type Glob } from '../../shared/glob.ts'
 import { payloadOf } from '../../server/delivery/segment.ts'
-import { silentLog, type Logger } from '../../server/log.ts'
+import { PeerLog, silentLog, type Logger } from '../../server/log.ts'
 import type { PublishSpace } from '../../server/pubsub/registry.ts'
 import type { Space } from '../../server/pubsub/subscriber.ts'
 import { fixedNode, type Authority } from '../../server/upstream/authority.ts'
@@ -213,6 +213,7 @@ export class ModelGateway {
         settings: settingsOf({ ...upstreamDirectives, ...directives }),
         clock,
         log,
+        peerLog: new PeerLog(log, clock),
         registry: this.core.registry,
         random,
         atEndOfTurn: turn.atEndOfTurn,

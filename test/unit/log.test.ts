@@ -211,6 +211,13 @@ test('parts that serve peers write no line that is not sampled, but for their ow
       )
       .map((file) => `${folder}/${file}`),
   )
-  // Once a minute at most, with the number of deliveries.
-  expect(found).toEqual(['delivery/options.ts'])
+  expect(found).toEqual([
+    // Once a minute at most, with the number of deliveries.
+    'delivery/options.ts',
+    // Of the servers upstream, which are not strangers: each problem once, and each connection that is lost.
+    'upstream/link.ts',
+    'upstream/node-links.ts',
+    'upstream/sentinel-link.ts',
+    'upstream/sentinel.ts',
+  ])
 })
