@@ -98,6 +98,11 @@ export class Flight implements Reply {
     return this.expected > 0 || this.isUncertain
   }
 
+  /** No message more will come for it; it may still wait for its number. */
+  get hasCome(): boolean {
+    return !this.isUncertain && this.#met >= this.expected
+  }
+
   /** Reports whether a message has its bytes. */
   isLike(payload: ReadPayload): boolean {
     const { memory, start, end } = this.#payload

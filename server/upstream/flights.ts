@@ -26,7 +26,7 @@ class FlightsOfChannel {
     for (; ; at++) {
       const flight = this.#flights[at - this.#removed]
       if (flight === undefined) return
-      if (flight.isOver) continue
+      if (flight.isOver || flight.hasCome) continue
       const isIt = flight.isLike(payload)
       // A publish for which all is certain would have come first.
       if (!isIt && !flight.isUncertain) return

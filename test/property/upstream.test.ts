@@ -5,7 +5,7 @@ import { messagesOf, ModelGateway } from '../support/model-upstream.ts'
 import { seededRandom } from '../support/random.ts'
 import type { TestClient } from '../support/test-core.ts'
 
-const SEEDS = 40
+const SEEDS = 60
 
 const CHANNELS = ['a', 'a:1', 'a:1:x', 'ab', 'b', 'b:1', 'c.1', '\xff']
 const PATTERNS = ['a*', 'a:*', 'a:1*', 'a:?', 'ab*', '*', 'b:[12]', 'b:*', 'c*', 'c.?', '\xff*']

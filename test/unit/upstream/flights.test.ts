@@ -140,6 +140,20 @@ describe('The answer to a publish', () => {
   })
 })
 
+test('A publish that waits for its number alone does not hold up those behind it', () => {
+  const way = new Way()
+  const first = way.send('1', 0, { isUncertain: true, beacon: 1 })
+  way.flights.beaconCame(1)
+  const second = way.send('2', 1, { beacon: 2 })
+  way.meet(EXACT, '2', 5)
+  first.counted(1)
+  second.counted(2)
+  expect(way.answers).toEqual([
+    ['1', 1],
+    ['2', 5 + 1],
+  ])
+})
+
 describe('A message that comes', () => {
   test('belongs to the oldest publish with its bytes that this source has not brought', () => {
     const way = new Way()
