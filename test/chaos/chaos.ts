@@ -2,7 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Dice } from '../fuzz/dice.ts'
 import { check, type Verdict, type Violation } from '../history/checker.ts'
 import { NATIVE, type History } from '../history/history.ts'
-import { nativePlace, Recorder, type Place, type Transport } from '../history/recorder.ts'
+import {
+  nativePlace,
+  RecordedClient,
+  Recorder,
+  type Place,
+  type Transport,
+} from '../history/recorder.ts'
 import type { Program } from '../support/topologies/node.ts'
 import { churner, publisher, startActor, subscriber, type Actor, type Names } from './actors.ts'
 import { FAULTS, strike } from './faults.ts'
@@ -22,6 +28,11 @@ const SETTLE_MS = 2_500
 /** Names with bytes that are not UTF-8, that look like patterns, and with separators. */
 const CHANNELS = ['news', 'a\xff\xfe', 'sport:1', 'sport:2', 'x*[y]', 'sport:\x80']
 const PATTERNS = ['sport:*', 'a\xff*', '*s', 'x\\*\\[?\\]', 'spo?t:[12]']
+/** A channel for one subscriber of each gateway, and the messages of a flood, 24 MB. */
+const FLOODED = 'flood'
+const FLOOD = 400
+const FLOOD_BYTES = 60_000
+
 const SHARDS = ['{s}1', '\xe4\xf6', 'orders']
 const CHURNED: Names = {
   channel: ['news', 'a\xff\xfe', 'sport:1'],
@@ -44,6 +55,8 @@ export interface ChaosOptions {
   /** Every so many faults, one lasts long enough for `/readyz` to have to say so. */
   readonly longEvery: number
   readonly dist?: string
+  /** See {@link StageOptions}. */
+  readonly hasNetwork?: boolean
   readonly tell?: (text: string) => void
 }
 
@@ -77,6 +90,17 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   let [slowestUnready, slowestReady, rounds] = [0, 0, 0]
   const beginMs = performance.now()
   const actors = startActors(stage, recorder, dice, rate)
+  const flood = async (): Promise<void> => {
+    const port = await stage.upstream.servers.portFor(FLOODED)
+    const place = nativePlace(port, stage.upstream.servers.nodes[0]?.host ?? '')
+    const client = await RecordedClient.connect(recorder, place, 'resp3', `flood#${rounds}`)
+    for (let count = 0; count < FLOOD; count++) {
+      client.publish('channel', FLOODED, FLOOD_BYTES)
+      if (count % 20 === 0) await client.idle()
+    }
+    await client.idle()
+    client.close()
+  }
   const isReady = (): boolean => watches.every((watch) => watch.isReady)
   const becomesReady = async (sinceMs: number): Promise<void> => {
     const deadlineMs = performance.now() + 30_000
@@ -105,7 +129,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       const isLong = fault.isOutage && rounds % options.longEvery === 0
       const [fromMs, startMs] = [Date.now() - 20, performance.now()]
       tell(`${name}${isLong ? ', long' : ''}`)
-      await strike(fault, stage, dice, SHARDS, isLong ? UNREADY_MS + 1_500 : 0)
+      const longMs = isLong ? UNREADY_MS + 1_500 : 0
+      await strike(fault, { stage, dice, shardChannels: SHARDS, longMs, flood, round: rounds })
       const healedMs = performance.now()
       if (isLong && topology === 'standalone') {
         for (const [at, watch] of watches.entries()) {
@@ -208,7 +233,8 @@ function startActors(stage: Stage, recorder: Recorder, dice: Dice, rate: number)
     const name = `g${at}`
     const place = (): Place => ({ name, port, wsUrl, mint: (sub) => gateway.mint(sub) })
     const everything = { channel: CHANNELS, pattern: PATTERNS, shard: SHARDS }
-    play(place, `${name}-all`, 'websocket', subscriber(everything))
+    const all = { ...everything, channel: [...CHANNELS, FLOODED] }
+    play(place, `${name}-all`, 'websocket', subscriber(all))
     play(place, `${name}-ws`, 'websocket', subscriber({ channel: CHANNELS.slice(at) }))
     play(place, `${name}-patterns`, 'resp3', subscriber({ pattern: PATTERNS }))
     play(place, `${name}-resp2`, 'resp2', subscriber({ channel: CHANNELS, shard: SHARDS }))
@@ -217,7 +243,7 @@ function startActors(stage: Stage, recorder: Recorder, dice: Dice, rate: number)
     play(place, `${name}-own`, 'websocket', publisher(dice, load, everything))
   }
   const native = (channel: string) => async (): Promise<Place> =>
-    nativePlace(await upstream.servers.portFor(channel))
+    nativePlace(await upstream.servers.portFor(channel), upstream.servers.nodes[0]?.host ?? '')
   const shard = SHARDS[0] as string
   play(
     native(shard),

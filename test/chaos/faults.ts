@@ -11,11 +11,23 @@ export interface Fault {
   readonly topologies: readonly Stage['upstream']['kind'][]
   /** The upstream cannot be used while it lasts; if that is long, gateways have to say so. */
   readonly isOutage: boolean
-  /**
-   * @param shardChannels Shard channels that are in use.
-   * @param longMs Length of what lasts; 0 lets it be short.
-   */
-  run(stage: Stage, dice: Dice, shardChannels: readonly string[], longMs: number): Promise<void>
+  /** Needs a network namespace. */
+  readonly needsNetwork?: boolean
+  run(scene: Scene): Promise<void>
+}
+
+/** Where and how a fault strikes. */
+interface Scene {
+  readonly stage: Stage
+  readonly dice: Dice
+  /** Shard channels that are in use. */
+  readonly shardChannels: readonly string[]
+  /** Length of what lasts; 0 lets it be short. */
+  readonly longMs: number
+  /** Publishes more than sockets and the upstream's output limit take, to a channel that few are subscribed to. */
+  readonly flood: () => Promise<void>
+  /** The number of faults so far, this one included. */
+  readonly round: number
 }
 
 /** The node that everything depends on: the server, the master, or one of the masters. */
@@ -56,7 +68,8 @@ function oneWay(direction: Direction): Fault {
   return {
     topologies: ['standalone'],
     isOutage: true,
-    run: async ({ proxies }, dice, _shardChannels, longMs) => {
+    run: async ({ stage, dice, longMs }) => {
+      const { proxies } = stage
       for (const proxy of proxies) proxy.hold(direction)
       await wait(longMs || dice.below(4_000))
       // What was held is gone, as it is when a network comes back after its connections have timed out.
@@ -66,12 +79,29 @@ function oneWay(direction: Direction): Fault {
   }
 }
 
+/** The kernel loses every packet in one direction. */
+function loss(direction: Direction): Fault {
+  return {
+    topologies: ['standalone'],
+    isOutage: true,
+    needsNetwork: true,
+    run: async ({ stage: { network }, dice, longMs }) => {
+      network?.lose(direction)
+      await wait(longMs || dice.below(4_000))
+      network?.heal(direction)
+    },
+  }
+}
+
+/** Bytes of a connection that one round of `cut-each` looks at. */
+const CUTS = 12
+
 /** All faults by name. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
   kill: {
     topologies: EVERYWHERE,
     isOutage: true,
-    run: async (stage, dice, _shardChannels, longMs) => {
+    run: async ({ stage, dice, longMs }) => {
       const node = await mainNode(stage, dice)
       await node.kill()
       await wait(longMs || dice.below(1_000))
@@ -82,7 +112,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   pause: {
     topologies: EVERYWHERE,
     isOutage: true,
-    run: async (stage, dice, _shardChannels, longMs) => {
+    run: async ({ stage, dice, longMs }) => {
       const node = await mainNode(stage, dice)
       node.pause()
       try {
@@ -96,7 +126,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'kill-subscribers': {
     topologies: EVERYWHERE,
     isOutage: false,
-    run: async (stage, dice) => {
+    run: async ({ stage, dice }) => {
       const node = await mainNode(stage, dice)
       await node.killSubscribers()
     },
@@ -105,11 +135,29 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     topologies: EVERYWHERE,
     isOutage: false,
     // The upstream cuts what a gateway leaves unread.
-    run: async ({ gateways }, dice, _shardChannels, longMs) => {
-      const gateway = dice.pick(gateways)
+    run: async ({ stage, dice, longMs, flood }) => {
+      const gateway = dice.pick(stage.gateways)
       gateway.pause()
       try {
-        await wait(longMs || 1_000 + dice.below(2_000))
+        await flood()
+        await wait(longMs || dice.below(1_000))
+      } finally {
+        gateway.resume()
+      }
+    },
+  },
+  'kill-subscribers-unseen': {
+    topologies: EVERYWHERE,
+    isOutage: false,
+    // A gateway that does nothing at that moment notices later.
+    run: async ({ stage, dice }) => {
+      const gateway = dice.pick(stage.gateways)
+      gateway.pause()
+      try {
+        await wait(dice.below(500))
+        const node = await mainNode(stage, dice)
+        await node.killSubscribers()
+        await wait(500 + dice.below(1_000))
       } finally {
         gateway.resume()
       }
@@ -118,8 +166,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'kill-gateway': {
     topologies: EVERYWHERE,
     isOutage: false,
-    run: async ({ gateways }, dice) => {
-      const gateway = dice.pick(gateways)
+    run: async ({ stage, dice }) => {
+      const gateway = dice.pick(stage.gateways)
       await gateway.kill()
       await gateway.start()
     },
@@ -130,8 +178,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     topologies: ['standalone'],
     isOutage: false,
     // Each new connection of one gateway ends after some bytes, for a while.
-    run: async ({ proxies }, dice) => {
-      const proxy = dice.pick(proxies)
+    run: async ({ stage, dice }) => {
+      const proxy = dice.pick(stage.proxies)
       for (let times = 0; times < 10; times++) {
         proxy.cutAfter(dice.oneIn(2) ? 'up' : 'down', 1 + dice.below(dice.pick([40, 400, 4_000])))
         proxy.cutAll()
@@ -141,10 +189,33 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       proxy.cutAll()
     },
   },
+  'cut-each': {
+    topologies: ['standalone'],
+    isOutage: false,
+    // Connections end at one byte after another: odd rounds go on with what gateways send, even ones with what they get.
+    run: async ({ stage: { proxies }, round }) => {
+      const direction = round % 2 === 1 ? 'up' : 'down'
+      const first = Math.floor((round - 1) / 2) * CUTS * proxies.length + 1
+      await Promise.all(
+        proxies.map(async (proxy, at) => {
+          for (let bytes = first + at * CUTS; bytes < first + (at + 1) * CUTS; bytes++) {
+            const before = proxy.cuts
+            proxy.cutAfter(direction, bytes)
+            proxy.cutAll()
+            while (proxy.cuts === before) await wait(5)
+          }
+          proxy.cutAfter(direction, undefined)
+          proxy.cutAll()
+        }),
+      )
+    },
+  },
+  'loss-up': loss('up'),
+  'loss-down': loss('down'),
   failover: {
     topologies: ['sentinel', 'cluster'],
     isOutage: false,
-    run: async (stage, dice) => {
+    run: async ({ stage, dice }) => {
       const { upstream } = stage
       if (upstream.kind === 'sentinel') await upstream.servers.failOver()
       if (upstream.kind === 'cluster')
@@ -155,7 +226,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     topologies: ['sentinel'],
     isOutage: false,
     // The sentinels notice after half a minute; until then the wrong node is the master that they name.
-    run: async ({ upstream }) => {
+    run: async ({ stage }) => {
+      const { upstream } = stage
       if (upstream.kind !== 'sentinel') return
       const before = await upstream.servers.master()
       await upstream.servers.failOverUnseen()
@@ -169,7 +241,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'move-slot': {
     topologies: ['cluster'],
     isOutage: false,
-    run: async ({ upstream }, dice, shardChannels) => {
+    run: async ({ stage, dice, shardChannels }) => {
+      const { upstream } = stage
       if (upstream.kind !== 'cluster') return
       const { servers } = upstream
       for (let times = 0; times < 5; times++) {
@@ -184,13 +257,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
 }
 
 /** Runs a fault, and waits until the upstream is whole again. */
-export async function strike(
-  fault: Fault,
-  stage: Stage,
-  dice: Dice,
-  shardChannels: readonly string[],
-  longMs: number,
-): Promise<void> {
-  await fault.run(stage, dice, shardChannels, longMs)
-  await settled(stage)
+export async function strike(fault: Fault, scene: Scene): Promise<void> {
+  await fault.run(scene)
+  await settled(scene.stage)
 }

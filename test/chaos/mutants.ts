@@ -55,6 +55,14 @@ export const MUTANTS: readonly Mutant[] = [
     isLong: true,
   },
   {
+    name: 'a beacon proves what was before it was sent, and not what is when it is read',
+    file: 'server/upstream/node-links.js',
+    search: 'this.#provenMs = sentMs;',
+    replace: 'this.#provenMs = clock.monotonicMs();',
+    topology: 'standalone',
+    faults: ['kill-subscribers-unseen'],
+  },
+  {
     name: 'a gap lasts until the names are confirmed again',
     file: 'server/upstream/gaps.js',
     search: 'toMs: Math.ceil(toMs)',
@@ -106,9 +114,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'links follow the master',
-    file: 'server/upstream/link.js',
-    search: "this.#end('authority');",
-    replace: '',
+    file: 'server/upstream/single.js',
+    search: 'authority.onChange((node) => this.#node.connectTo(node));',
+    replace: 'authority.onChange((node) => { if (!this.#node.node) this.#node.connectTo(node); });',
     topology: 'sentinel',
     faults: ['failover'],
   },

@@ -1,5 +1,6 @@
 import { startCluster, type Cluster } from '../support/topologies/cluster.ts'
 import { GatewayProcess } from '../support/topologies/gateway.ts'
+import { Network } from '../support/topologies/network.ts'
 import type { Program } from '../support/topologies/node.ts'
 import { startSentinelTrio, type SentinelTrio } from '../support/topologies/sentinel.ts'
 import { startStandalone, type Standalone } from '../support/topologies/standalone.ts'
@@ -10,6 +11,8 @@ export interface StageOptions {
   readonly topology: 'standalone' | 'sentinel' | 'cluster'
   readonly program: Program
   readonly gateways: number
+  /** The upstream has a network namespace, and no proxies; for one server, and root. */
+  readonly hasNetwork?: boolean
   /** The folder of the built program. */
   readonly dist?: string
 }
@@ -24,8 +27,9 @@ export type Upstream =
 export interface Stage {
   readonly upstream: Upstream
   readonly gateways: readonly GatewayProcess[]
-  /** Before a standalone upstream, one for each gateway. */
+  /** Before a server that has no network of its own, one for each gateway. */
   readonly proxies: readonly TcpProxy[]
+  readonly network: Network | undefined
   stop(): Promise<void>
 }
 
@@ -34,7 +38,8 @@ const OUTPUT_LIMIT = ['--client-output-buffer-limit', 'pubsub 256kb 0 0']
 
 /** Starts an upstream, proxies and gateways. */
 export async function startStage(options: StageOptions): Promise<Stage> {
-  const upstream = await startUpstream(options)
+  const network = options.hasNetwork ? Network.open() : undefined
+  const upstream = await startUpstream(options, network)
   const { servers } = upstream
   const proxies: TcpProxy[] = []
   const gateways: GatewayProcess[] = []
@@ -42,11 +47,12 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     await Promise.all(gateways.map((gateway) => gateway.stop()))
     await Promise.all(proxies.map((proxy) => proxy.stop()))
     await servers.stop()
+    network?.close()
   }
   try {
     const urls: string[] = []
     for (let at = 0; at < options.gateways; at++) {
-      if (upstream.kind !== 'standalone') {
+      if (upstream.kind !== 'standalone' || network) {
         urls.push(servers.url)
         continue
       }
@@ -65,14 +71,20 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     await stop()
     throw error
   }
-  return { upstream, gateways, proxies, stop }
+  return { upstream, gateways, proxies, network, stop }
 }
 
-async function startUpstream({ topology, program }: StageOptions): Promise<Upstream> {
+async function startUpstream(
+  { topology, program }: StageOptions,
+  network: Network | undefined,
+): Promise<Upstream> {
   const options = { program, directives: OUTPUT_LIMIT }
   switch (topology) {
     case 'standalone':
-      return { kind: topology, servers: await startStandalone(options) }
+      return {
+        kind: topology,
+        servers: await startStandalone({ ...options, ...(network ? { network } : {}) }),
+      }
     case 'sentinel':
       return { kind: topology, servers: await startSentinelTrio(options) }
     case 'cluster':

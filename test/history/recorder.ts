@@ -24,6 +24,8 @@ export interface Place {
   readonly name: string
   /** RESP over TCP. */
   readonly port: number
+  /** 127.0.0.1 by default. */
+  readonly host?: string
   readonly wsUrl?: string
   mint?(sub: string): Promise<string>
 }
@@ -144,7 +146,7 @@ export class RecordedClient {
     if (transport === 'websocket') {
       if (place.wsUrl === undefined || !place.mint) throw new Error('no WebSockets there')
       wire = await connectWebSocket(place.wsUrl, await place.mint(name))
-    } else wire = await connectTcp(place.port)
+    } else wire = await connectTcp(place.port, place.host)
     return new RecordedClient(recorder, wire, name, place.name, transport)
   }
 
@@ -395,8 +397,8 @@ function describeDue(due: Due): string {
 }
 
 /** A place for clients of the upstream itself. */
-export function nativePlace(port: number): Place {
-  return { name: NATIVE, port }
+export function nativePlace(port: number, host: string): Place {
+  return { name: NATIVE, port, host }
 }
 
 function latin1(value: RespValue | undefined): string {

@@ -66,9 +66,9 @@ class Inlet {
   }
 }
 
-/** Connects to a port of 127.0.0.1. @throws Error It is refused, or takes three seconds. */
-export async function connectTcp(port: number): Promise<Wire> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+/** @throws Error It is refused, or takes three seconds. */
+export async function connectTcp(port: number, host = '127.0.0.1'): Promise<Wire> {
+  const socket = connect({ port, host, noDelay: true })
   const inlet = new Inlet()
   socket.on('data', (chunk) => inlet.take(chunk))
   socket.on('close', () => inlet.close())

@@ -6,14 +6,17 @@ import { isError, type RespValue } from '../../../shared/resp/types.ts'
 const PATIENCE_MS = 5_000
 
 /**
- * Sends one command to a server on 127.0.0.1 over a connection of its own.
+ * Sends one command to a server over a connection of its own.
  *
  * @param args Byte strings.
  * @throws Error It cannot be reached, it answers an error, or it does not answer within five seconds.
  */
-export function askNode(port: number, ...args: readonly string[]): Promise<RespValue> {
+export function askNode(
+  { port, host = '127.0.0.1' }: { readonly port: number; readonly host?: string },
+  ...args: readonly string[]
+): Promise<RespValue> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    const socket = connect({ port, host, noDelay: true })
     const reader = new RespReader()
     const timer = setTimeout(() => fail(new Error('it does not answer')), PATIENCE_MS)
     const fail = (error: Error): void => {

@@ -10,6 +10,9 @@ import { TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../server.ts'
 import { waitUntil } from './ask-node.ts'
 import { Child } from './child.ts'
 
+/** Longest start, on a busy machine. */
+const PATIENCE_MS = 60_000
+
 /** How a gateway is started. */
 export interface GatewayOptions {
   /** The directive `upstream`; without it the gateway runs alone. */
@@ -47,7 +50,7 @@ export class GatewayProcess {
     this.#child = child
   }
 
-  /** Needs a build. @throws Error It ended, or is not ready within 20 seconds. */
+  /** Needs a build. @throws Error It ended, or is not ready within a minute. */
   static async start(options: GatewayOptions = {}): Promise<GatewayProcess> {
     const ports = [await freePort(), await freePort(), await freePort()] as const
     const [resp, http, admin] = ports
@@ -96,11 +99,15 @@ export class GatewayProcess {
   async start(isUnready = false): Promise<void> {
     this.#child.spawn()
     try {
-      await waitUntil(`${this.#readyUrl} is ready`, async () => {
-        if (!this.isAlive) throw new Error(`the gateway ended: ${this.log.slice(-1000)}`)
-        const { isReady } = await this.readiness()
-        return isReady || isUnready
-      })
+      await waitUntil(
+        `${this.#readyUrl} is ready`,
+        async () => {
+          if (!this.isAlive) throw new Error(`the gateway ended: ${this.log.slice(-1000)}`)
+          const { isReady } = await this.readiness()
+          return isReady || isUnready
+        },
+        PATIENCE_MS,
+      )
     } catch (error) {
       await this.stop()
       throw error

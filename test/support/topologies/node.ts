@@ -6,6 +6,7 @@ import { freePort } from '../free-port.ts'
 import { findProgram } from '../redis-servers.ts'
 import { askNode, textOf, waitUntil } from './ask-node.ts'
 import { Child } from './child.ts'
+import type { Network } from './network.ts'
 
 /** Servers that can be upstream. */
 export type Program = 'redis-server' | 'valkey-server'
@@ -19,15 +20,19 @@ export interface NodeOptions {
   readonly configuration?: string
   /** `--sentinel` */
   readonly isSentinel?: boolean
+  /** It lives there, and not on 127.0.0.1. */
+  readonly network?: Network
 }
 
 /** A process of `redis-server` or `valkey-server` on a free port of 127.0.0.1, which can be ended and started again. */
 export class Node {
+  readonly host: string
   readonly port: number
   readonly #child: Child
   readonly #dir: string
 
-  private constructor(port: number, dir: string, child: Child) {
+  private constructor(host: string, port: number, dir: string, child: Child) {
+    this.host = host
     this.port = port
     this.#dir = dir
     this.#child = child
@@ -35,7 +40,8 @@ export class Node {
 
   /** Starts a node without persistence, and waits until it answers. @throws Error The program is not installed. */
   static async start(options: NodeOptions = {}): Promise<Node> {
-    const { program = 'valkey-server', directives = [], configuration, isSentinel } = options
+    const { program = 'valkey-server', directives = [], configuration } = options
+    const { isSentinel, network } = options
     const path = findProgram(program)
     if (path === undefined) throw new Error(`${program} is not installed`)
     const port = await freePort()
@@ -45,9 +51,11 @@ export class Node {
     const inMemory = isSentinel ? [] : ['--save', '', '--appendonly', 'no']
     const child = new Child(
       [
+        ...(network?.prefix ?? []),
         path,
         ...(configuration === undefined ? [] : [file]),
-        ...['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir],
+        ...['--port', `${port}`, '--dir', dir],
+        ...(network ? ['--bind', '0.0.0.0', '--protected-mode', 'no'] : ['--bind', '127.0.0.1']),
         ...inMemory,
         ...directives,
         ...(isSentinel ? ['--sentinel'] : []),
@@ -55,7 +63,7 @@ export class Node {
       { cwd: dir, env: { PATH: process.env['PATH'] } },
       join(dir, 'log'),
     )
-    const node = new Node(port, dir, child)
+    const node = new Node(network?.host ?? '127.0.0.1', port, dir, child)
     await node.start()
     return node
   }
@@ -95,7 +103,7 @@ export class Node {
   }
 
   ask(...args: readonly string[]): Promise<RespValue> {
-    return askNode(this.port, ...args)
+    return askNode(this, ...args)
   }
 
   /** `ROLE`: `master`, `slave` or `sentinel`. */

@@ -1,5 +1,5 @@
 import type { RespValue } from '../../../shared/resp/types.ts'
-import { askNode, textOf, waitUntil } from './ask-node.ts'
+import { textOf, waitUntil } from './ask-node.ts'
 import { Node, startTogether, type NodeOptions } from './node.ts'
 import type { Topology } from './topology.ts'
 
@@ -29,12 +29,12 @@ export async function startSentinelTrio(options: NodeOptions = {}): Promise<Sent
   const stop = async (): Promise<void> => {
     await Promise.all([...sentinels, ...nodes].map((node) => node.stop()))
   }
-  const named = async (port: number): Promise<number> => {
-    const reply = await askNode(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)
+  const named = async (sentinel: Node): Promise<number> => {
+    const reply = await sentinel.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)
     return Number(textOf((reply as readonly RespValue[])[1]))
   }
   const master = async (): Promise<Node> => {
-    const answers = await Promise.allSettled(sentinels.map(({ port }) => named(port)))
+    const answers = await Promise.allSettled(sentinels.map(named))
     const ports = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
     const chosen = nodes.find(({ port }) => ports.filter((other) => other === port).length >= 2)
     if (!chosen) throw new Error(`the sentinels do not agree: ${ports.join(', ')}`)
@@ -45,12 +45,12 @@ export async function startSentinelTrio(options: NodeOptions = {}): Promise<Sent
       const now = await master()
       const [role, , replicas] = (await now.ask('ROLE')) as readonly RespValue[]
       if (textOf(role) !== 'master' || (replicas as readonly RespValue[]).length === 0) return false
-      for (const { port } of sentinels) {
-        if ((await named(port)) !== now.port) return false
+      for (const sentinel of sentinels) {
+        if ((await named(sentinel)) !== now.port) return false
         // A sentinel elects nobody before it knows of the replica.
-        const known = await askNode(port, 'SENTINEL', 'REPLICAS', MASTER)
+        const known = await sentinel.ask('SENTINEL', 'REPLICAS', MASTER)
         if ((known as readonly RespValue[]).length === 0) return false
-        await askNode(port, 'SENTINEL', 'CKQUORUM', MASTER)
+        await sentinel.ask('SENTINEL', 'CKQUORUM', MASTER)
       }
       return true
     })

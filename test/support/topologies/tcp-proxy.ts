@@ -18,6 +18,8 @@ export class TcpProxy {
   readonly #held = new Set<Direction>()
   #cut: Partial<Record<Direction, number>> = {}
   #port = 0
+  /** Connections that were ended at a byte. */
+  cuts = 0
 
   private constructor(target: number) {
     this.#target = target
@@ -104,6 +106,7 @@ export class TcpProxy {
       pair.passed[direction] += piece.length
       if (pair.passed[direction] >= limit) {
         // What was handed on has to arrive before the connection ends.
+        this.cuts++
         to.end(piece, () => this.#end(pair))
         from.pause()
         return
