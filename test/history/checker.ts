@@ -223,17 +223,22 @@ function checkLosses(
   }
   const witnesses = new Map<string, GapEvent[]>()
   const watched = new Set<string>()
+  const gapsBySession = new Map<Session, GapEvent[]>()
   for (const session of history.sessions) {
+    const gaps = gapsOf(session)
+    gapsBySession.set(session, gaps)
     if (session.transport !== 'websocket') continue
     watched.add(session.place)
     const known = witnesses.get(session.place) ?? []
     witnesses.set(session.place, known)
-    known.push(...gapsOf(session))
+    known.push(...gaps)
   }
   for (const interval of intervals) {
     const { session, kind, name, joined, received } = interval
     if (!joined) continue
-    const own = gapsOf(session).filter((gap) => gap.name === undefined || gap.name === name)
+    const own = (gapsBySession.get(session) ?? []).filter(
+      (gap) => gap.name === undefined || gap.name === name,
+    )
     // In a cluster there is one order for each channel alone.
     const lineOf = ({ channel }: Message): string => (history.topology === 'cluster' ? channel : '')
     const latest = latestOf(interval, lineOf)
@@ -330,7 +335,8 @@ function isFollowed(message: Message, latest: Latest | undefined): boolean {
 }
 
 function isEndedByServer({ events }: Session): boolean {
-  return events.some((event) => event.type === 'closed' && event.by === 'server')
+  const last = events.at(-1)
+  return last?.type === 'closed' && last.by === 'server'
 }
 
 /**
