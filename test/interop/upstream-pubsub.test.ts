@@ -40,7 +40,7 @@ const STAGES: readonly Stage[] = [
 
 /** How many subscribers a server has of a channel. */
 async function numSub(port: number, channel: string): Promise<number> {
-  const reply = (await askNode(port, 'PUBSUB', 'NUMSUB', channel)) as readonly RespValue[]
+  const reply = (await askNode({ port }, 'PUBSUB', 'NUMSUB', channel)) as readonly RespValue[]
   return reply[1] as number
 }
 
