@@ -81,7 +81,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the gateway's own subscriptions are taken from the number of PUBLISH",
     file: 'server/upstream/flight.js',
-    search: 'Math.max(this.#answer - this.#metCount, 0)',
+    search: 'Math.max(this.#answer - this.#met, 0)',
     replace: 'this.#answer',
     topology: 'standalone',
     faults: [],
@@ -89,7 +89,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'PUBLISH is answered when the message has come back',
     file: 'server/upstream/flight.js',
-    search: 'if (this.#answer === undefined || this.isUncertain || this.#metCount < this.expected)',
+    search: 'if (this.#answer === undefined || this.isUncertain || this.#met < this.expected)',
     replace: 'if (this.#answer === undefined)',
     topology: 'standalone',
     faults: [],
