@@ -34,6 +34,8 @@ const SCOUT_MS = 2_000
 const MOST_NAMED = 256
 /** Answers in a row with an older epoch, after which it is believed. */
 const MOST_OLDER = 20
+/** The wait before global names go to another node while some node cannot be asked what it has published, in ms. */
+const LEAST_RINSE_MS = 250
 /** Redirections of one name without success, after which it waits. */
 const MOST_REDIRECTIONS = 4
 
@@ -64,6 +66,9 @@ export class ClusterUpstream implements Backplane {
   /** Answers in a row with an older epoch. */
   #older = 0
   #home: NodeLinks | undefined
+  /** What the home before has delivered cannot come again. */
+  #isHomeClear = false
+  #isFirstHome = true
   #serial = 0
   #timer: Timer | undefined
   #askedMs: number | undefined
@@ -203,7 +208,7 @@ export class ClusterUpstream implements Backplane {
   /** The link that a source belongs on. */
   #linkOf({ space, name }: Source): SubscriberLink | undefined {
     if (space === 'shard') return this.#ownerOf(keySlot(name))?.subscriber
-    return this.#home?.subscriber
+    return this.#isHomeClear ? this.#home?.subscriber : undefined
   }
 
   /** The node for global names: the first that is there, in an order of this gateway's own. */
@@ -213,7 +218,22 @@ export class ClusterUpstream implements Backplane {
       .filter(([, { subscriber }]) => subscriber.link.isUp)
       .map(([address, links]) => ({ links, rank: rankOf(this.#id, address) }))
       .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
-    this.#home = ranked[0]?.links
+    const home = ranked[0]?.links
+    this.#home = home
+    this.#isHomeClear = this.#isFirstHome
+    if (home === undefined || this.#isFirstHome) {
+      if (home !== undefined) this.#isFirstHome = false
+      return
+    }
+    // What was published before now reaches every node on its own way, and may have come from the home before.
+    const all = [...this.#nodes.values()]
+    const others = all.filter(({ command }) => command.link.isUp)
+    const isAny = others.length < all.length
+    home.rinse(others, isAny ? LEAST_RINSE_MS : 0, () => {
+      if (this.#home !== home) return
+      this.#isHomeClear = true
+      this.#shared.interest.linkFound(home.subscriber)
+    })
   }
 
   #tick(): void {
@@ -352,10 +372,8 @@ export class ClusterUpstream implements Backplane {
     this.#hurryUp()
     if (links !== this.#home) return
     this.#home = undefined
-    this.#chooseHome()
     // Any other node carries global names as well.
-    const home = this.#home as NodeLinks | undefined
-    if (home !== undefined) this.#shared.interest.linkFound(home.subscriber)
+    this.#chooseHome()
   }
 
   /** Sources whose slot has moved without a word. */

@@ -13,6 +13,7 @@ import type { Interest } from './interest.ts'
 import type { ReadPayload } from './link-reader.ts'
 import { textOf, type DownCause, type LinkHost, type NodeFacts } from './link.ts'
 import { nodeText, type Node } from './node.ts'
+import { MARK, Rinse } from './rinse.ts'
 import { Cover, Source } from './source.ts'
 import { SubscriberLink } from './subscriber-link.ts'
 
@@ -110,6 +111,8 @@ export class NodeLinks {
   #upMs = 0
   #askedMs: number | undefined
   #isBeaconDue = false
+  #rinse: Rinse | undefined
+  #rinses = 0
   /** The advice that the log has. */
   #advice: string | undefined
   /** Refusals that keep this from working, by what was refused, each until that is granted: sentences. */
@@ -148,6 +151,7 @@ export class NodeLinks {
         this.#accepted(source)
         if (source === this.#beaconSource) {
           this.#beaconSoon()
+          this.#rinse?.begin()
           return
         }
         host.interest.confirmed(source)
@@ -214,7 +218,27 @@ export class NodeLinks {
     this.subscriber.link.cut(cause, problem)
   }
 
+  /**
+   * Waits until everything that was published through these nodes before has passed by here: the bus of a cluster keeps the order
+   * of each node. A mark goes out at each, and comes back on this subscriber link.
+   *
+   * @param others Nodes that can publish.
+   * @param leastMs Longer, at least, where other nodes cannot be asked.
+   */
+  rinse(others: readonly NodeLinks[], leastMs: number, done: () => void): void {
+    this.#rinse?.cancel()
+    const rinse = new Rinse(this.#host.clock, this.#rinses++, leastMs, done, (mark) => {
+      for (const [at, { command }] of others.entries()) {
+        command.ask(UNHEARD, 'PUBLISH', this.#beaconName, `${mark}${at}`)
+      }
+      return others.length
+    })
+    this.#rinse = rinse
+    if (this.#beaconSource.state === 'in') rinse.begin()
+  }
+
   stop(): void {
+    this.#rinse?.cancel()
     this.#timer.cancel()
     this.command.link.stop()
     this.subscriber.link.stop()
@@ -386,11 +410,13 @@ export class NodeLinks {
 
   #message(space: Space, name: string, channel: string, payload: ReadPayload): void {
     if (channel.startsWith(RESERVED_PREFIX)) {
-      if (space === 'channel' && channel === this.#beaconName) this.#beaconCame(payload)
+      if (space === 'channel' && channel === this.#beaconName) this.#ownCame(payload)
       return
     }
     const { registry, interest, traffic } = this.#host
-    const source = interest.find(space, name)
+    const found = interest.find(space, name)
+    // A source that has moved on gets its messages elsewhere.
+    const source = found?.link === this.subscriber ? found : undefined
     let deliveries = 0
     if (source !== undefined && space === 'pattern') {
       deliveries = registry.publishToPatterns(channel, payload, (pattern) =>
@@ -525,9 +551,14 @@ export class NodeLinks {
     this.command.ask(reply, 'PUBLISH', this.#beaconName, String(number))
   }
 
-  #beaconCame(payload: ReadPayload): void {
+  #ownCame(payload: ReadPayload): void {
+    const text = payload.kept().toString('latin1')
+    if (text.startsWith(MARK)) this.#rinse?.came(text)
+    else this.#beaconCame(Number(text))
+  }
+
+  #beaconCame(number: number): void {
     const { clock, traffic, links } = this.#host
-    const number = Number(payload.kept().toString('latin1'))
     // What the command link before has sent may come late, or never.
     if (number < this.#firstBeacon) return
     if (this.#lastBeacon !== undefined && this.#isHole(this.#lastBeacon + 1, number)) {
@@ -608,5 +639,7 @@ export class NodeLinks {
 
 /** Refusals that end by themselves, or at another node. */
 const TRANSIENT = /^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN|LOADING|MASTERDOWN|BUSY)\b/
+
+const UNHEARD: Reply = { answered: () => {}, lost: () => {} }
 
 const NOWHERE = { expected: 0, isUncertain: false }
