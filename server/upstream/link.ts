@@ -202,9 +202,13 @@ export class Link {
     this.#out = []
     const socket = this.#socket
     if (socket === undefined || out.length === 0) return
-    socket.cork()
-    for (const bytes of out) socket.write(bytes)
-    socket.uncork()
+    if (out.length === 1) {
+      socket.write(out[0] as Uint8Array)
+    } else {
+      socket.cork()
+      for (const bytes of out) socket.write(bytes)
+      socket.uncork()
+    }
     this.#user.flushed()
   }
 

@@ -80,14 +80,14 @@ export function startRespcast(
   return start('respcast', process.execPath, [main, file], port, httpPort, '--version')
 }
 
-/** Starts a gateway on the server's core before a Valkey on the load's. */
+/** Starts a gateway before a Valkey, both on the server's core: on the other one the Valkey would wait for the load. */
 export async function startGateway(
   port: number,
   httpPort: number,
   root: string,
   upstreamPort: number,
 ): Promise<BenchServer> {
-  const valkey = await startRedis('valkey-server', upstreamPort, LOAD_CPU)
+  const valkey = await startRedis('valkey-server', upstreamPort, SERVER_CPU)
   const gateway = await startRespcast(port, httpPort, root, upstreamPort)
   await publishes(port)
   return {
