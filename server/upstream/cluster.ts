@@ -4,25 +4,15 @@ import { isError, type RespValue } from '../../shared/resp/types.ts'
 import type { Timer } from '../clock.ts'
 import { payloadOf, type Payload } from '../delivery/segment.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
-import type { Space, Subscriber } from '../pubsub/subscriber.ts'
-import type { ErrorLine } from '../resp/reply-writer.ts'
-import type {
-  Backplane,
-  Gap,
-  LinkFigures,
-  LinkState,
-  OutgoingMessage,
-  PendingNames,
-  PublishAnswer,
-} from './backplane.ts'
-import { CommandLink } from './command-link.ts'
+import type { LinkState, OutgoingMessage, PublishAnswer } from './backplane.ts'
+import { CommandLink, onAnswer } from './command-link.ts'
 import type { Flight } from './flight.ts'
-import { textOf, type DownCause } from './link.ts'
+import { textOf, type DownCause, type NodeFacts } from './link.ts'
 import { NodeLinks, NOT_PUBLISHED } from './node-links.ts'
 import { isSameNode, nodeText, type Node } from './node.ts'
 import { SharedUpstream, type UpstreamParts } from './shared-upstream.ts'
 import { readMoved, readSlots, SlotMap } from './slot-map.ts'
-import { Cover, type Source } from './source.ts'
+import type { Source } from './source.ts'
 import type { SubscriberLink } from './subscriber-link.ts'
 
 /** The slot map is asked for so often, in ms, and at most every {@link HURRY_MS} when it seems wrong. */
@@ -52,9 +42,7 @@ interface Detour {
  * is there, gateways spread over them; they are published at the owner of the channel's slot, so that everybody sees one order, and
  * the bus of the cluster carries them.
  */
-export class ClusterUpstream implements Backplane {
-  readonly isAlone = false
-  readonly #shared: SharedUpstream
+export class ClusterUpstream extends SharedUpstream {
   readonly #seeds: readonly Node[]
   readonly #scout: CommandLink
   readonly #nodes = new Map<string, NodeLinks>()
@@ -78,18 +66,13 @@ export class ClusterUpstream implements Backplane {
   #problem: string | undefined = 'upstream: the cluster has not been reached yet'
 
   constructor(parts: UpstreamParts, isTls: boolean, seeds: readonly Node[]) {
+    super(parts, isTls)
     this.#seeds = seeds
     this.#id = String(parts.random())
-    this.#shared = new SharedUpstream(
-      parts,
-      isTls,
-      (source) => this.#linkOf(source),
-      ({ mode, node }) => problemOfMode(mode, node),
-    )
     const links = {
-      ...this.#shared.links,
+      ...this.linkHost,
       // Replicas know the map as well.
-      problemOf: ({ mode, node }: { mode: string; node: Node }) => problemOfMode(mode, node),
+      problemOf: (facts: NodeFacts) => this.problemOf(facts),
       ended: () => {},
     }
     this.#scout = new CommandLink(links, {
@@ -149,55 +132,32 @@ export class ClusterUpstream implements Backplane {
     return missing === 0 ? answers : undefined
   }
 
-  get isFull(): boolean {
-    return this.#shared.isFull
-  }
-
-  whenRoom(callback: () => void): void {
-    this.#shared.whenRoom(callback)
-  }
-
-  want(
-    space: Space,
-    names: readonly string[],
-    done: (failure: ErrorLine | undefined) => void,
-  ): PendingNames | ErrorLine | undefined {
-    return this.#shared.want(space, names, done)
-  }
-
-  refuses(name: string): ErrorLine | undefined {
-    return this.#shared.refuses(name)
-  }
-
-  onGap(listener: (gap: Gap) => void): void {
-    this.#shared.onGap(listener)
-  }
-
   get problems(): readonly string[] {
     if (this.#problem !== undefined) return [this.#problem]
-    return this.#shared.problemsOf(this.#nodes.values())
+    return this.problemsOf(this.#nodes.values())
   }
 
   get links(): readonly LinkState[] {
     return [...this.#nodes.values()].flatMap(({ states }) => states)
   }
 
-  get figures(): LinkFigures {
-    return this.#shared.figures
-  }
-
   start(): void {
-    this.#timer = this.#shared.parts.clock.every(REFRESH_MS, () => this.#tick())
+    this.#timer = this.parts.clock.every(REFRESH_MS, () => this.#tick())
     this.#scout.link.connectTo(this.#seeds[0])
   }
 
-  stop(): Promise<void> {
+  override stop(): Promise<void> {
     this.#timer?.cancel()
     this.#hurry?.cancel()
     this.#scout.link.stop()
     for (const node of this.#nodes.values()) node.stop()
-    this.#shared.interest.stop()
-    return Promise.resolve()
+    return super.stop()
+  }
+
+  protected problemOf({ mode, node }: NodeFacts): string | undefined {
+    return mode === 'cluster'
+      ? undefined
+      : `upstream: ${nodeText(node)} is no node of a cluster: write redis:// or redis+sentinel:// before it`
   }
 
   #ownerOf(slot: number): NodeLinks | undefined {
@@ -206,7 +166,7 @@ export class ClusterUpstream implements Backplane {
   }
 
   /** The link that a source belongs on. */
-  #linkOf({ space, name }: Source): SubscriberLink | undefined {
+  protected linkOf({ space, name }: Source): SubscriberLink | undefined {
     if (space === 'shard') return this.#ownerOf(keySlot(name))?.subscriber
     return this.#isHomeClear ? this.#home?.subscriber : undefined
   }
@@ -232,26 +192,27 @@ export class ClusterUpstream implements Backplane {
     home.rinse(others, isAny ? LEAST_RINSE_MS : 0, () => {
       if (this.#home !== home) return
       this.#isHomeClear = true
-      this.#shared.interest.linkFound(home.subscriber)
+      this.interest.linkFound(home.subscriber)
     })
   }
 
   #tick(): void {
-    const { clock } = this.#shared.parts
+    const { clock } = this.parts
     const nowMs = clock.monotonicMs()
     const sinceMs = this.#refreshedMs ?? this.#scout.link.state.sinceMs
     const isLate = this.#askedMs !== undefined && nowMs - this.#askedMs > SCOUT_MS
     if (isLate || (!this.#scout.link.isUp && nowMs - sinceMs > SCOUT_MS)) this.#scoutElsewhere()
     else this.#refresh()
-    if (this.#map.uncovered > 0 && this.#nodes.size > 0) {
-      this.#problem = `upstream: ${this.#map.uncovered} slots of the cluster have no owner`
+    const { uncovered } = this.#map
+    if (uncovered > 0 && this.#nodes.size > 0) {
+      this.#problem = `upstream: ${uncovered} slots of the cluster have no owner`
     }
   }
 
   /** Asks another node for the map: one that is known, or a seed. */
   #scoutElsewhere(): void {
     const known = [...this.#map.masters().values(), ...this.#seeds]
-    this.#refreshedMs = this.#shared.parts.clock.monotonicMs()
+    this.#refreshedMs = this.parts.clock.monotonicMs()
     this.#askedMs = undefined
     this.#scoutIndex++
     const problem = this.#scout.link.problem
@@ -262,7 +223,7 @@ export class ClusterUpstream implements Backplane {
   /** The map seems wrong: it is asked for now. */
   #hurryUp(): void {
     if (this.#hurry !== undefined) return
-    this.#hurry = this.#shared.parts.clock.after(HURRY_MS, () => {
+    this.#hurry = this.parts.clock.after(HURRY_MS, () => {
       this.#hurry = undefined
       this.#refresh()
     })
@@ -272,15 +233,15 @@ export class ClusterUpstream implements Backplane {
     const { link } = this.#scout
     const { node } = link
     if (!link.isUp || node === undefined || this.#askedMs !== undefined) return
-    this.#askedMs = this.#shared.parts.clock.monotonicMs()
+    this.#askedMs = this.parts.clock.monotonicMs()
     let info = ''
     this.#scout.ask(
-      { answered: (value) => void (info = textOf(value)), lost: () => {} },
+      onAnswer((value) => void (info = textOf(value))),
       'CLUSTER',
       'INFO',
     )
     this.#scout.ask(
-      { answered: (value) => this.#refreshed(node, info, value), lost: () => {} },
+      onAnswer((value) => this.#refreshed(node, info, value)),
       'CLUSTER',
       'SLOTS',
     )
@@ -288,7 +249,7 @@ export class ClusterUpstream implements Backplane {
 
   #refreshed(asked: Node, info: string, value: RespValue): void {
     this.#askedMs = undefined
-    this.#refreshedMs = this.#shared.parts.clock.monotonicMs()
+    this.#refreshedMs = this.parts.clock.monotonicMs()
     if (isError(value)) {
       this.#problem = `upstream-user: ${nodeText(asked)} refuses CLUSTER SLOTS (${value.message}): give this user +cluster|slots and +cluster|info`
       return
@@ -338,16 +299,16 @@ export class ClusterUpstream implements Backplane {
     const known = this.#nodes.get(address)
     if (known) return known
     const links = new NodeLinks(
-      this.#shared.nodeHost({
+      this.nodeHost({
         subscriberUp: ({ subscriber }) => {
           this.#chooseHome()
-          this.#shared.interest.linkFound(subscriber)
+          this.interest.linkFound(subscriber)
         },
         subscriberDown: (own, cause, provenMs, lost) =>
           this.#subscriberDown(own, cause, provenMs, lost),
         lost: (source, own) => {
           this.#beginGaps('moved', own.provenMs, [source])
-          this.#shared.interest.sourceLost(source)
+          this.interest.sourceLost(source)
           this.#hurryUp()
         },
         redirected: (flight, line, own) => this.#redirected(flight, line, own),
@@ -378,34 +339,28 @@ export class ClusterUpstream implements Backplane {
 
   /** Sources whose slot has moved without a word. */
   #moveSources(): void {
-    const { interest } = this.#shared
+    const { interest } = this
     for (const source of interest.sources()) {
-      if (source.space !== 'shard') continue
-      const link = this.#linkOf(source)
-      if (source.link === link || link === undefined) continue
-      if (source.link === undefined && source.state === 'out') interest.retry(source)
+      if (source.space !== 'shard' || source.state !== 'out' || source.link !== undefined) continue
+      if (this.linkOf(source) !== undefined) interest.retry(source)
     }
   }
 
   #beginGaps(cause: string, provenMs: number, lost: readonly Source[]): void {
-    const { gaps, parts } = this.#shared
-    const { registry } = parts
+    const { gaps } = this
     if (lost.length > MOST_NAMED) {
-      const holders = [...parts.subscribers()].filter(({ subscriptions }) => subscriptions.any)
-      gaps.begin(cause, provenMs, lost, holders, undefined)
+      gaps.begin(cause, provenMs, lost, this.holders(), undefined)
       return
     }
     for (const source of lost) {
-      const names = source instanceof Cover ? [...source.patterns] : [source.name]
-      for (const name of names) {
-        const holders: Subscriber[] = [...registry.subscribersOf(source.space, name)]
+      for (const [name, holders] of this.holdersByName(source)) {
         gaps.begin(cause, provenMs, [source], holders, name)
       }
     }
   }
 
   #misplaced(source: Source, line: string, from: NodeLinks): void {
-    const { interest } = this.#shared
+    const { interest } = this
     const moved = readMoved(line, from.node)
     this.#hurryUp()
     const redirections = (this.#redirections.get(source) ?? 0) + 1
@@ -457,12 +412,6 @@ export class ClusterUpstream implements Backplane {
     this.#detours.delete(slot)
     for (const publish of detour.queue) publish()
   }
-}
-
-function problemOfMode(mode: string, node: Node): string | undefined {
-  return mode === 'cluster'
-    ? undefined
-    : `upstream: ${nodeText(node)} is no node of a cluster: write redis:// or redis+sentinel:// before it`
 }
 
 /** The place of a node in the order of one gateway: rendezvous hashing. */

@@ -162,3 +162,8 @@ function lineEnd(target: Buffer, at: number): number {
   target[at + 1] = LF
   return at + 2
 }
+
+/** A reply that is taken if it comes. */
+export function onAnswer(answered: Reply['answered']): Reply {
+  return { answered, lost: () => {} }
+}

@@ -136,7 +136,7 @@ export class Flight implements Reply {
   }
 
   #settle(): void {
-    if (this.#answer === undefined || this.isUncertain || this.#met < this.expected) return
+    if (this.#answer === undefined || !this.hasCome) return
     this.#end(this.#deliveries + Math.max(this.#answer - this.#met, 0))
   }
 

@@ -6,7 +6,7 @@ import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 import type { Space } from '../pubsub/subscriber.ts'
 import type { LinkState, OutgoingMessage, PublishAnswer } from './backplane.ts'
 import { adviceOnOutputLimit } from './advice.ts'
-import { CommandLink, type Reply } from './command-link.ts'
+import { CommandLink, onAnswer, type Reply } from './command-link.ts'
 import { Flight, type FlightOwner } from './flight.ts'
 import { Flights } from './flights.ts'
 import type { Interest } from './interest.ts'
@@ -277,7 +277,10 @@ export class NodeLinks {
       lost: () => {},
       ended: (flight) => this.#ended(flight),
     }
-    this.command.ask({ answered: (value) => this.#judge('multi', value), lost: () => {} }, 'MULTI')
+    this.command.ask(
+      onAnswer((value) => this.#judge('multi', value)),
+      'MULTI',
+    )
     for (const [index, { space, key, payload }] of messages.entries()) {
       const land = (answer: PublishAnswer): void => {
         answers[index] = answer
@@ -476,8 +479,7 @@ export class NodeLinks {
       this.#advice = advice
       this.#host.links.log.warn({ node: nodeText(node) }, advice)
     }
-    const reply = { answered: advise, lost: (): void => {} }
-    this.command.ask(reply, 'CONFIG', 'GET', 'client-output-buffer-limit')
+    this.command.ask(onAnswer(advise), 'CONFIG', 'GET', 'client-output-buffer-limit')
   }
 
   #commandDown(): void {
@@ -541,13 +543,10 @@ export class NodeLinks {
     this.#beacon++
     this.#sentMs.set(this.#beacon, clock.monotonicMs())
     const number = this.#beacon
-    const reply: Reply = {
-      answered: (value) => {
-        this.#judge('beacon', value)
-        if (isError(value)) this.#refusedBeacons.add(number)
-      },
-      lost: () => {},
-    }
+    const reply = onAnswer((value) => {
+      this.#judge('beacon', value)
+      if (isError(value)) this.#refusedBeacons.add(number)
+    })
     this.command.ask(reply, 'PUBLISH', this.#beaconName, String(number))
   }
 
@@ -595,10 +594,13 @@ export class NodeLinks {
         command.link.cut('silent', `upstream: ${this.#text()} does not answer`)
       } else if (this.#askedMs === undefined) {
         this.#askedMs = nowMs
-        command.ask({ answered: (value) => this.#role(value), lost: () => {} }, 'ROLE')
+        command.ask(
+          onAnswer((value) => this.#role(value)),
+          'ROLE',
+        )
         if (this.#host.isCluster) {
           command.ask(
-            { answered: (value) => this.#clusterInfo(value), lost: () => {} },
+            onAnswer((value) => this.#clusterInfo(value)),
             'CLUSTER',
             'INFO',
           )
@@ -640,6 +642,6 @@ export class NodeLinks {
 /** Refusals that end by themselves, or at another node. */
 const TRANSIENT = /^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN|LOADING|MASTERDOWN|BUSY)\b/
 
-const UNHEARD: Reply = { answered: () => {}, lost: () => {} }
+const UNHEARD = onAnswer(() => {})
 
 const NOWHERE = { expected: 0, isUncertain: false }

@@ -2,10 +2,19 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Logger, PeerLog } from '../log.ts'
-import type { Registry } from '../pubsub/registry.ts'
+import type { Payload } from '../delivery/segment.ts'
+import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 import type { Space, Subscriber } from '../pubsub/subscriber.ts'
 import type { ErrorLine } from '../resp/reply-writer.ts'
-import type { Gap, LinkFigures, PendingNames } from './backplane.ts'
+import type {
+  Backplane,
+  Gap,
+  LinkFigures,
+  LinkState,
+  OutgoingMessage,
+  PendingNames,
+  PublishAnswer,
+} from './backplane.ts'
 import { Gaps } from './gaps.ts'
 import { Interest, type InterestHost } from './interest.ts'
 import type { LinkHost, NodeFacts } from './link.ts'
@@ -41,30 +50,26 @@ const REFUSED_MS = 5_000
 /** The fields of INFO by which a server says that it is one of us. */
 const OWN_FIELD = 'respcast_version'
 
-/** The parts that every kind of upstream has: the names, the gaps, the counts, and what a node has to be. */
-export class SharedUpstream {
-  readonly parts: UpstreamParts
-  readonly interest: Interest
-  readonly gaps: Gaps
-  readonly traffic: Traffic = {
+/** What every kind of upstream has and does alike: the names, the gaps, the counts, and what a node has to be. */
+export abstract class SharedUpstream implements Backplane {
+  readonly isAlone = false
+  protected readonly parts: UpstreamParts
+  protected readonly interest: Interest
+  protected readonly gaps: Gaps
+  /** For every connection to a node. */
+  protected readonly linkHost: LinkHost
+  readonly #traffic: Traffic = {
     inFlightBytes: 0,
     publishes: 0,
     publishSeconds: 0,
     beaconSeconds: Number.NaN,
     unwantedBytes: 0,
   }
-  readonly links: LinkHost
   readonly #gatewayId = randomBytes(8).toString('hex')
   readonly #reconnects = new Map<string, number>()
   #waitingForRoom: (() => void)[] = []
 
-  /** @param linkOf See `InterestHost`. @param problemOf Beyond what holds for all kinds: see `LinkHost`. */
-  constructor(
-    parts: UpstreamParts,
-    isTls: boolean,
-    linkOf: (source: Source) => SubscriberLink | undefined,
-    problemOf: (facts: NodeFacts) => string | undefined,
-  ) {
+  constructor(parts: UpstreamParts, isTls: boolean) {
     this.parts = parts
     const {
       settings,
@@ -83,11 +88,11 @@ export class SharedUpstream {
       atEndOfTurn,
       registry,
       limits: limitsOf(settings),
-      linkOf,
+      linkOf: (source) => this.linkOf(source),
       forgotten: (source) => this.gaps.settled(source),
       onLevel: (level) => peerLog.write('patternsWidened', () => ({ level })),
     })
-    this.links = {
+    this.linkHost = {
       clock,
       log,
       random,
@@ -97,13 +102,40 @@ export class SharedUpstream {
       login: { user: 'upstream-user', password: 'upstream-password-file' },
       credentials: () => upstreamCredentials(settings),
       tls: isTls ? () => upstreamTls(settings) : undefined,
-      problemOf: (facts) => loopOf(facts) ?? problemOf(facts) ?? problemOfAny(facts),
+      problemOf: (facts) => loopOf(facts) ?? this.problemOf(facts) ?? problemOfAny(facts),
       ended: (cause) => void this.#reconnects.set(cause, (this.#reconnects.get(cause) ?? 0) + 1),
     }
   }
 
+  /** See `InterestHost`. */
+  protected abstract linkOf(source: Source): SubscriberLink | undefined
+
+  /** The problem of a node, beyond what holds for all kinds: see `LinkHost`. */
+  protected abstract problemOf(facts: NodeFacts): string | undefined
+
+  abstract publish(
+    space: PublishSpace,
+    key: string,
+    payload: Payload,
+    done: (answer: PublishAnswer) => void,
+  ): PublishAnswer | undefined
+
+  abstract publishAll(
+    messages: readonly OutgoingMessage[],
+    done: (answers: readonly PublishAnswer[]) => void,
+  ): readonly PublishAnswer[] | undefined
+
+  abstract get problems(): readonly string[]
+  abstract get links(): readonly LinkState[]
+  abstract start(): void
+
+  stop(): Promise<void> {
+    this.interest.stop()
+    return Promise.resolve()
+  }
+
   /** What the links to a node need, but for what depends on the kind of the upstream. */
-  nodeHost(
+  protected nodeHost(
     own: Pick<
       NodeHost,
       'subscriberUp' | 'subscriberDown' | 'lost' | 'redirected' | 'misplaced' | 'isCluster'
@@ -114,10 +146,10 @@ export class SharedUpstream {
       ...own,
       clock,
       registry,
-      links: this.links,
+      links: this.linkHost,
       peerLog: this.parts.peerLog,
       interest: this.interest,
-      traffic: this.traffic,
+      traffic: this.#traffic,
       gatewayId: this.#gatewayId,
       landed: () => this.#landed(),
       settled: (source) => this.gaps.settled(source),
@@ -126,7 +158,7 @@ export class SharedUpstream {
   }
 
   get isFull(): boolean {
-    return this.traffic.inFlightBytes >= this.parts.settings.memory('upstream-max-in-flight')
+    return this.#traffic.inFlightBytes >= this.parts.settings.memory('upstream-max-in-flight')
   }
 
   whenRoom(callback: () => void): void {
@@ -151,7 +183,7 @@ export class SharedUpstream {
   }
 
   /** Problems of nodes, and of names that are not back yet. */
-  problemsOf(nodes: Iterable<NodeLinks>): string[] {
+  protected problemsOf(nodes: Iterable<NodeLinks>): string[] {
     const problems: string[] = []
     for (const node of nodes) problems.push(...node.problems)
     const { missing } = this.gaps
@@ -162,11 +194,11 @@ export class SharedUpstream {
   }
 
   get figures(): LinkFigures {
-    const { interest, gaps, traffic } = this
+    const { interest, gaps } = this
     let confirmed = 0
     for (const { state } of interest.sources()) if (state === 'in') confirmed++
     return {
-      ...traffic,
+      ...this.#traffic,
       reconnects: this.#reconnects,
       wanted: interest.wanted,
       confirmed,
@@ -175,17 +207,25 @@ export class SharedUpstream {
     }
   }
 
+  /** Those who hold a subscription now. */
+  protected holders(): Subscriber[] {
+    return [...this.parts.subscribers()].filter(({ subscriptions }) => subscriptions.any)
+  }
+
+  /** The local names (byte strings) that get their messages from a source, each with those who hold it. */
+  protected holdersByName(source: Source): [name: string, holders: Subscriber[]][] {
+    const names = source instanceof Cover ? [...source.patterns] : [source.name]
+    return names.map((name) => [name, [...this.parts.registry.subscribersOf(source.space, name)]])
+  }
+
   /** The upstream refuses a source. Who holds it has a gap from now on, until it is allowed. */
   #refused(source: Source): void {
     const { interest, gaps } = this
-    const { registry, clock } = this.parts
     interest.refused(source)
     gaps.settled(source)
-    const names = source instanceof Cover ? source.patterns : [source.name]
-    for (const name of names) {
-      const holders = [...registry.subscribersOf(source.space, name)]
+    for (const [name, holders] of this.holdersByName(source)) {
       if (holders.length === 0) continue
-      gaps.begin('refused', clock.monotonicMs(), [source], holders, name)
+      gaps.begin('refused', this.parts.clock.monotonicMs(), [source], holders, name)
     }
     if (source.isNeeded) interest.retryLater(source, REFUSED_MS)
   }

@@ -1,46 +1,31 @@
 import type { Payload } from '../delivery/segment.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
-import type { Space, Subscriber } from '../pubsub/subscriber.ts'
-import type { ErrorLine } from '../resp/reply-writer.ts'
 import type { Authority } from './authority.ts'
-import type {
-  Backplane,
-  Gap,
-  LinkFigures,
-  LinkState,
-  OutgoingMessage,
-  PendingNames,
-  PublishAnswer,
-} from './backplane.ts'
+import type { LinkState, OutgoingMessage, PublishAnswer } from './backplane.ts'
+import type { NodeFacts } from './link.ts'
 import { NodeLinks } from './node-links.ts'
 import { SharedUpstream, type UpstreamParts } from './shared-upstream.ts'
+import type { SubscriberLink } from './subscriber-link.ts'
 
 /** An upstream of one node at a time: a server alone, or the master that sentinels name. */
-export class SingleUpstream implements Backplane {
-  readonly isAlone = false
-  readonly #shared: SharedUpstream
+export class SingleUpstream extends SharedUpstream {
   readonly #authority: Authority
   readonly #node: NodeLinks
 
   constructor(parts: UpstreamParts, isTls: boolean, authority: Authority) {
+    super(parts, isTls)
     this.#authority = authority
-    this.#shared = new SharedUpstream(
-      parts,
-      isTls,
-      () => this.#node.subscriber,
-      (facts) => authority.problemOf(facts),
-    )
-    const { interest, gaps } = this.#shared
+    const { interest, gaps } = this
     this.#node = new NodeLinks(
-      this.#shared.nodeHost({
+      this.nodeHost({
         subscriberUp: ({ subscriber }) => interest.linkFound(subscriber),
         subscriberDown: (_links, cause, provenMs, lost) => {
           const { certainMs } = authority
           const fromMs = cause === 'authority' ? Math.min(provenMs, certainMs) : provenMs
-          gaps.begin(cause, fromMs, lost, this.#holders(), undefined)
+          gaps.begin(cause, fromMs, lost, this.holders(), undefined)
         },
         lost: (source, { provenMs }) => {
-          gaps.begin('moved', provenMs, [source], this.#holders(), undefined)
+          gaps.begin('moved', provenMs, [source], this.holders(), undefined)
           interest.sourceLost(source)
         },
         redirected: () => false,
@@ -68,33 +53,9 @@ export class SingleUpstream implements Backplane {
     return this.#node.publishAll(messages, done)
   }
 
-  get isFull(): boolean {
-    return this.#shared.isFull
-  }
-
-  whenRoom(callback: () => void): void {
-    this.#shared.whenRoom(callback)
-  }
-
-  want(
-    space: Space,
-    names: readonly string[],
-    done: (failure: ErrorLine | undefined) => void,
-  ): PendingNames | ErrorLine | undefined {
-    return this.#shared.want(space, names, done)
-  }
-
-  refuses(name: string): ErrorLine | undefined {
-    return this.#shared.refuses(name)
-  }
-
-  onGap(listener: (gap: Gap) => void): void {
-    this.#shared.onGap(listener)
-  }
-
   get problems(): readonly string[] {
     const { problems } = this.#authority
-    return problems.length === 0 ? this.#shared.problemsOf([this.#node]) : problems
+    return problems.length === 0 ? this.problemsOf([this.#node]) : problems
   }
 
   get links(): readonly LinkState[] {
@@ -102,23 +63,21 @@ export class SingleUpstream implements Backplane {
     return [...this.#authority.states, ...nodes]
   }
 
-  get figures(): LinkFigures {
-    return this.#shared.figures
-  }
-
   start(): void {
     this.#authority.start()
   }
 
-  stop(): Promise<void> {
+  override stop(): Promise<void> {
     this.#authority.stop()
     this.#node.stop()
-    this.#shared.interest.stop()
-    return Promise.resolve()
+    return super.stop()
   }
 
-  /** Those who hold a subscription now. */
-  #holders(): Subscriber[] {
-    return [...this.#shared.parts.subscribers()].filter(({ subscriptions }) => subscriptions.any)
+  protected linkOf(): SubscriberLink {
+    return this.#node.subscriber
+  }
+
+  protected problemOf(facts: NodeFacts): string | undefined {
+    return this.#authority.problemOf(facts)
   }
 }

@@ -89,7 +89,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'PUBLISH is answered when the message has come back',
     file: 'server/upstream/flight.js',
-    search: 'if (this.#answer === undefined || this.isUncertain || this.#met < this.expected)',
+    search: 'if (this.#answer === undefined || !this.hasCome)',
     replace: 'if (this.#answer === undefined)',
     topology: 'standalone',
     faults: [],
