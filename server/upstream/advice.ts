@@ -1,5 +1,5 @@
 import { isTagged, type RespValue } from '../../shared/resp/types.ts'
-import { textOf } from './link.ts'
+import { textOf } from './link/link.ts'
 
 /** Bytes that the upstream should let a gateway have waiting, at least: a second of messages at full speed. */
 const ENOUGH_BYTES = 134_217_728

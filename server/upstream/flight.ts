@@ -1,15 +1,8 @@
 import type { RespValue } from '../../shared/resp/types.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 import type { PublishAnswer } from './backplane.ts'
-import type { Reply } from './command-link.ts'
-import type { ReadPayload } from './link-reader.ts'
-
-/** The bytes of a payload, within memory that is not changed any more. */
-export interface SentPayload {
-  readonly memory: Buffer
-  readonly start: number
-  readonly end: number
-}
+import type { Reply, SentPayload } from './link/command-link.ts'
+import type { ReadPayload } from './link/link-reader.ts'
 
 /** Takes the replies to publishes, and their ends. */
 export interface FlightOwner {

@@ -1,7 +1,7 @@
 import type { PublishSpace } from '../pubsub/registry.ts'
 import type { Flight } from './flight.ts'
-import type { ReadPayload } from './link-reader.ts'
-import type { Source } from './source.ts'
+import type { ReadPayload } from './link/link-reader.ts'
+import type { Source } from './link/source.ts'
 
 /** Publishes that are over are removed from the front in steps of so many. */
 const TRIM_AT = 1_024

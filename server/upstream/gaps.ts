@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Subscriber } from '../pubsub/subscriber.ts'
 import type { Gap } from './backplane.ts'
-import type { Source } from './source.ts'
+import type { Source } from './link/source.ts'
 
 /** Sources that went out together, from that moment until the last of them is in force again. */
 interface OpenGap {

@@ -3,8 +3,8 @@ import type { Registry } from '../pubsub/registry.ts'
 import type { Space } from '../pubsub/subscriber.ts'
 import type { ErrorLine } from '../resp/reply-writer.ts'
 import type { PendingNames } from './backplane.ts'
-import { Cover, headOf, shortened, Source, type Waiter } from './source.ts'
-import type { SubscriberLink } from './subscriber-link.ts'
+import { Cover, headOf, shortened, Source, type Waiter } from './link/source.ts'
+import type { SubscriberLink } from './link/subscriber-link.ts'
 
 /** Everything that the interest of a gateway depends on. Limits are read at use. */
 export interface InterestHost {

@@ -1,11 +1,11 @@
 import { RespcastError } from '../errors.ts'
-import { fixedNode } from './authority.ts'
+import { fixedNode } from './topology/authority.ts'
 import { alone, type Backplane } from './backplane.ts'
-import type { UpstreamParts } from './shared-upstream.ts'
-import { ClusterUpstream } from './cluster.ts'
+import type { UpstreamParts } from './topology/shared-upstream.ts'
+import { ClusterUpstream } from './topology/cluster.ts'
 import { upstreamOf } from './settings.ts'
-import { sentinelsOf } from './sentinel.ts'
-import { SingleUpstream } from './single.ts'
+import { sentinelsOf } from './topology/sentinel.ts'
+import { SingleUpstream } from './topology/single.ts'
 
 /**
  * The backplane that the directive `upstream` asks for.

@@ -96,7 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what was sent when the link broke is unknown',
-    file: 'server/upstream/command-link.js',
+    file: 'server/upstream/link/command-link.js',
     search: '?.lost(at < sent)',
     replace: '?.lost(false)',
     topology: 'standalone',
@@ -114,7 +114,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'links follow the master',
-    file: 'server/upstream/single.js',
+    file: 'server/upstream/topology/single.js',
     search: 'authority.onChange((node) => this.#node.connectTo(node));',
     replace: 'authority.onChange((node) => { if (!this.#node.node) this.#node.connectTo(node); });',
     topology: 'sentinel',
@@ -122,7 +122,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a shard channel whose slot has moved is subscribed to again',
-    file: 'server/upstream/subscriber-link.js',
+    file: 'server/upstream/link/subscriber-link.js',
     search: 'this.#user.lost(source);',
     replace: '',
     topology: 'cluster',

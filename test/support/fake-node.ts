@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
-import type { LinkHost } from '../../server/upstream/link.ts'
-import type { LinkSocket, OpenSocket } from '../../server/upstream/socket.ts'
+import type { LinkHost } from '../../server/upstream/link/link.ts'
+import type { LinkSocket, OpenSocket } from '../../server/upstream/link/socket.ts'
 import type { UpstreamTls } from '../../server/upstream/settings.ts'
 import type { Node } from '../../server/upstream/node.ts'
 import { silentLog } from '../../server/log.ts'

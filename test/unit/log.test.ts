@@ -211,13 +211,13 @@ test('parts that serve peers write no line that is not sampled, but for their ow
       )
       .map((file) => `${folder}/${file}`),
   )
-  expect(found).toEqual([
+  expect(found.sort()).toEqual([
     // Once a minute at most, with the number of deliveries.
     'delivery/options.ts',
     // Of the servers upstream, which are not strangers: each problem once, and each connection that is lost.
-    'upstream/link.ts',
+    'upstream/link/link.ts',
+    'upstream/link/sentinel-link.ts',
     'upstream/node-links.ts',
-    'upstream/sentinel-link.ts',
-    'upstream/sentinel.ts',
+    'upstream/topology/sentinel.ts',
   ])
 })

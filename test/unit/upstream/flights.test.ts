@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { PublishAnswer } from '../../../server/upstream/backplane.ts'
 import { Flight, type FlightOwner } from '../../../server/upstream/flight.ts'
 import { Flights } from '../../../server/upstream/flights.ts'
-import { ReadPayload } from '../../../server/upstream/link-reader.ts'
-import { Cover, Source } from '../../../server/upstream/source.ts'
+import { ReadPayload } from '../../../server/upstream/link/link-reader.ts'
+import { Cover, Source } from '../../../server/upstream/link/source.ts'
 
 const EXACT = new Source('channel', 'n')
 const COVER = new Cover('n')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Gap } from '../../../server/upstream/backplane.ts'
 import { Gaps } from '../../../server/upstream/gaps.ts'
-import { Source } from '../../../server/upstream/source.ts'
+import { Source } from '../../../server/upstream/link/source.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const START = 1_700_000_000_000

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Space } from '../../../server/pubsub/subscriber.ts'
 import { Interest } from '../../../server/upstream/interest.ts'
-import { SubscriberLink } from '../../../server/upstream/subscriber-link.ts'
-import type { Source } from '../../../server/upstream/source.ts'
+import { SubscriberLink } from '../../../server/upstream/link/subscriber-link.ts'
+import type { Source } from '../../../server/upstream/link/source.ts'
 import { FakeNetwork, NODE, pushOf, type FakeSocket } from '../../support/fake-node.ts'
 import { TestCore, type TestClient } from '../../support/test-core.ts'
 

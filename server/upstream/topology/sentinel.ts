@@ -1,11 +1,11 @@
-import type { Timer } from '../clock.ts'
+import type { Timer } from '../../clock.ts'
 import type { Authority } from './authority.ts'
-import type { LinkState } from './backplane.ts'
-import type { LinkHost, NodeFacts } from './link.ts'
-import { isSameNode, nodeText, type Node } from './node.ts'
-import { SentinelLink, type Vote } from './sentinel-link.ts'
-import { openSocket } from './socket.ts'
-import { sentinelCredentials, upstreamTls } from './settings.ts'
+import type { LinkState } from '../backplane.ts'
+import type { LinkHost, NodeFacts } from '../link/link.ts'
+import { isSameNode, nodeText, type Node } from '../node.ts'
+import { SentinelLink, type Vote } from '../link/sentinel-link.ts'
+import { openSocket } from '../link/socket.ts'
+import { sentinelCredentials, upstreamTls } from '../settings.ts'
 import type { UpstreamParts } from './shared-upstream.ts'
 
 /**

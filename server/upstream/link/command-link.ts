@@ -1,8 +1,7 @@
-import type { CommandArgument } from '../../shared/resp/command.ts'
-import { isPush, type RespValue } from '../../shared/resp/types.ts'
-import type { Payload } from '../delivery/segment.ts'
-import type { PublishSpace } from '../pubsub/registry.ts'
-import type { SentPayload } from './flight.ts'
+import type { CommandArgument } from '../../../shared/resp/command.ts'
+import { isPush, type RespValue } from '../../../shared/resp/types.ts'
+import type { Payload } from '../../delivery/segment.ts'
+import type { PublishSpace } from '../../pubsub/registry.ts'
 import { Link, type DownCause, type LinkHost, type NodeFacts } from './link.ts'
 
 /** Takes the reply of one command. */
@@ -10,6 +9,13 @@ export interface Reply {
   answered(value: RespValue): void
   /** No reply will come. @param wasSent The node may have executed the command. */
   lost(wasSent: boolean): void
+}
+
+/** The bytes of a payload, within memory that is not changed any more. */
+export interface SentPayload {
+  readonly memory: Buffer
+  readonly start: number
+  readonly end: number
 }
 
 /** Takes the ends of a command link. */

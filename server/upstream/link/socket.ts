@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Node } from './node.ts'
-import type { UpstreamTls } from './settings.ts'
+import type { Node } from '../node.ts'
+import type { UpstreamTls } from '../settings.ts'
 
 /** A socket, as far as a link uses it. */
 export interface LinkSocket {

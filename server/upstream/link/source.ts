@@ -1,5 +1,5 @@
-import { compileGlob, escapeGlob } from '../../shared/glob.ts'
-import type { Space } from '../pubsub/subscriber.ts'
+import { compileGlob, escapeGlob } from '../../../shared/glob.ts'
+import type { Space } from '../../pubsub/subscriber.ts'
 import type { SubscriberLink, Batch } from './subscriber-link.ts'
 
 /** Waits until several sources are in force. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { RespProtocolError } from '../../../shared/resp/error.ts'
-import type { RespValue } from '../../../shared/resp/types.ts'
-import type { Payload } from '../../../server/delivery/segment.ts'
-import { LinkReader } from '../../../server/upstream/link-reader.ts'
-import { testEachCut } from '../../support/each-cut.ts'
-import { bulk, pushOf } from '../../support/fake-node.ts'
+import { RespProtocolError } from '../../../../shared/resp/error.ts'
+import type { RespValue } from '../../../../shared/resp/types.ts'
+import type { Payload } from '../../../../server/delivery/segment.ts'
+import { LinkReader } from '../../../../server/upstream/link/link-reader.ts'
+import { testEachCut } from '../../../support/each-cut.ts'
+import { bulk, pushOf } from '../../../support/fake-node.ts'
 
 type Read = readonly ['message', string, string, string, string] | readonly ['value', RespValue]
 

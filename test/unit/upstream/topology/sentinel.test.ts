@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Authority } from '../../../server/upstream/authority.ts'
-import { nodeText } from '../../../server/upstream/node.ts'
-import { sentinelsOf } from '../../../server/upstream/sentinel.ts'
+import type { Authority } from '../../../../server/upstream/topology/authority.ts'
+import { nodeText } from '../../../../server/upstream/node.ts'
+import { sentinelsOf } from '../../../../server/upstream/topology/sentinel.ts'
 import {
   bulk,
   FakeNetwork,
@@ -9,10 +9,10 @@ import {
   infoOf,
   pushOf,
   type FakeSocket,
-} from '../../support/fake-node.ts'
-import { folderWith } from '../../support/folder.ts'
-import { recordedLog } from '../../support/recorded-log.ts'
-import { settingsOf, type Directives } from '../../support/settings.ts'
+} from '../../../support/fake-node.ts'
+import { folderWith } from '../../../support/folder.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
+import { settingsOf, type Directives } from '../../../support/settings.ts'
 
 const QUESTION = ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'main']
 const A = '10.0.0.1:6379'

@@ -1,11 +1,11 @@
-import type { Payload } from '../delivery/segment.ts'
-import type { PublishSpace } from '../pubsub/registry.ts'
+import type { Payload } from '../../delivery/segment.ts'
+import type { PublishSpace } from '../../pubsub/registry.ts'
 import type { Authority } from './authority.ts'
-import type { LinkState, OutgoingMessage, PublishAnswer } from './backplane.ts'
-import type { NodeFacts } from './link.ts'
-import { NodeLinks } from './node-links.ts'
+import type { LinkState, OutgoingMessage, PublishAnswer } from '../backplane.ts'
+import type { NodeFacts } from '../link/link.ts'
+import { NodeLinks } from '../node-links.ts'
 import { SharedUpstream, type UpstreamParts } from './shared-upstream.ts'
-import type { SubscriberLink } from './subscriber-link.ts'
+import type { SubscriberLink } from '../link/subscriber-link.ts'
 
 /** An upstream of one node at a time: a server alone, or the master that sentinels name. */
 export class SingleUpstream extends SharedUpstream {

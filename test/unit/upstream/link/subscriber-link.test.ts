@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { RespValue } from '../../../shared/resp/types.ts'
-import { Source } from '../../../server/upstream/source.ts'
-import { SubscriberLink } from '../../../server/upstream/subscriber-link.ts'
-import type { Space } from '../../../server/pubsub/subscriber.ts'
-import { FakeNetwork, NODE, pushOf, type FakeSocket } from '../../support/fake-node.ts'
+import type { RespValue } from '../../../../shared/resp/types.ts'
+import { Source } from '../../../../server/upstream/link/source.ts'
+import { SubscriberLink } from '../../../../server/upstream/link/subscriber-link.ts'
+import type { Space } from '../../../../server/pubsub/subscriber.ts'
+import { FakeNetwork, NODE, pushOf, type FakeSocket } from '../../../support/fake-node.ts'
 
 /** A subscriber link that is up, sources of its user, and what it was told of them. */
 class Links {

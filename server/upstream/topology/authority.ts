@@ -1,6 +1,6 @@
-import type { LinkState } from './backplane.ts'
-import type { NodeFacts } from './link.ts'
-import { nodeText, type Node } from './node.ts'
+import type { LinkState } from '../backplane.ts'
+import type { NodeFacts } from '../link/link.ts'
+import { nodeText, type Node } from '../node.ts'
 
 /** Says which node is the right one now. */
 export interface Authority {

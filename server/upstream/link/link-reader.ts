@@ -1,8 +1,8 @@
-import { RespProtocolError } from '../../shared/resp/error.ts'
-import { RespReader } from '../../shared/resp/reader.ts'
-import type { RespValue } from '../../shared/resp/types.ts'
-import type { Payload } from '../delivery/segment.ts'
-import type { Space } from '../pubsub/subscriber.ts'
+import { RespProtocolError } from '../../../shared/resp/error.ts'
+import { RespReader } from '../../../shared/resp/reader.ts'
+import type { RespValue } from '../../../shared/resp/types.ts'
+import type { Payload } from '../../delivery/segment.ts'
+import type { Space } from '../../pubsub/subscriber.ts'
 
 /** Takes what a link reads, in the order of the stream. */
 export interface LinkValues {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { payloadOf } from '../../../server/delivery/segment.ts'
-import { CommandLink, type Reply } from '../../../server/upstream/command-link.ts'
-import { textOf } from '../../../server/upstream/link.ts'
-import { FakeNetwork, NODE } from '../../support/fake-node.ts'
+import { payloadOf } from '../../../../server/delivery/segment.ts'
+import { CommandLink, type Reply } from '../../../../server/upstream/link/command-link.ts'
+import { textOf } from '../../../../server/upstream/link/link.ts'
+import { FakeNetwork, NODE } from '../../../support/fake-node.ts'
 
 function commandLink() {
   const network = new FakeNetwork()

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../clock.ts'
-import type { Settings } from '../config/settings.ts'
-import type { Logger, PeerLog } from '../log.ts'
-import type { Payload } from '../delivery/segment.ts'
-import type { PublishSpace, Registry } from '../pubsub/registry.ts'
-import type { Space, Subscriber } from '../pubsub/subscriber.ts'
-import type { ErrorLine } from '../resp/reply-writer.ts'
+import type { Clock } from '../../clock.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Logger, PeerLog } from '../../log.ts'
+import type { Payload } from '../../delivery/segment.ts'
+import type { PublishSpace, Registry } from '../../pubsub/registry.ts'
+import type { Space, Subscriber } from '../../pubsub/subscriber.ts'
+import type { ErrorLine } from '../../resp/reply-writer.ts'
 import type {
   Backplane,
   Gap,
@@ -14,16 +14,16 @@ import type {
   OutgoingMessage,
   PendingNames,
   PublishAnswer,
-} from './backplane.ts'
-import { Gaps } from './gaps.ts'
-import { Interest, type InterestHost } from './interest.ts'
-import type { LinkHost, NodeFacts } from './link.ts'
-import { RESERVED_PREFIX, type NodeHost, type NodeLinks, type Traffic } from './node-links.ts'
-import { nodeText } from './node.ts'
-import { openSocket, type OpenSocket } from './socket.ts'
-import { Cover, type Source } from './source.ts'
-import type { SubscriberLink } from './subscriber-link.ts'
-import { upstreamCredentials, upstreamTls } from './settings.ts'
+} from '../backplane.ts'
+import { Gaps } from '../gaps.ts'
+import { Interest, type InterestHost } from '../interest.ts'
+import type { LinkHost, NodeFacts } from '../link/link.ts'
+import { RESERVED_PREFIX, type NodeHost, type NodeLinks, type Traffic } from '../node-links.ts'
+import { nodeText } from '../node.ts'
+import { openSocket, type OpenSocket } from '../link/socket.ts'
+import { Cover, type Source } from '../link/source.ts'
+import type { SubscriberLink } from '../link/subscriber-link.ts'
+import { upstreamCredentials, upstreamTls } from '../settings.ts'
 
 /** Everything that an upstream depends on. */
 export interface UpstreamParts {

@@ -1,8 +1,13 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { RespcastError } from '../../../server/errors.ts'
-import { Link, textOf, type LinkHost, type NodeFacts } from '../../../server/upstream/link.ts'
-import { openSocket } from '../../../server/upstream/socket.ts'
+import { RespcastError } from '../../../../server/errors.ts'
+import {
+  Link,
+  textOf,
+  type LinkHost,
+  type NodeFacts,
+} from '../../../../server/upstream/link/link.ts'
+import { openSocket } from '../../../../server/upstream/link/socket.ts'
 import {
   FakeNetwork,
   helloOf,
@@ -10,8 +15,8 @@ import {
   NODE,
   pushOf,
   type FakeSocket,
-} from '../../support/fake-node.ts'
-import { recordedLog } from '../../support/recorded-log.ts'
+} from '../../../support/fake-node.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
 
 const OTHER = { host: '::1', port: 7001 }
 

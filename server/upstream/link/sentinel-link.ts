@@ -1,8 +1,8 @@
-import { isError, isPush, type RespValue } from '../../shared/resp/types.ts'
-import type { Timer } from '../clock.ts'
-import { shown } from '../log.ts'
+import { isError, isPush, type RespValue } from '../../../shared/resp/types.ts'
+import type { Timer } from '../../clock.ts'
+import { shown } from '../../log.ts'
 import { Link, textOf, type LinkHost } from './link.ts'
-import { nodeText, type Node } from './node.ts'
+import { nodeText, type Node } from '../node.ts'
 
 /** A sentinel's word on the master. */
 export interface Vote {

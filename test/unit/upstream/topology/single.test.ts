@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { fixedNode, type Authority } from '../../../server/upstream/authority.ts'
-import type { Node } from '../../../server/upstream/node.ts'
-import { NODE } from '../../support/fake-node.ts'
-import { messagesOf, ModelGateway } from '../../support/model-upstream.ts'
-import { recordedLog } from '../../support/recorded-log.ts'
+import { fixedNode, type Authority } from '../../../../server/upstream/topology/authority.ts'
+import type { Node } from '../../../../server/upstream/node.ts'
+import { NODE } from '../../../support/fake-node.ts'
+import { messagesOf, ModelGateway } from '../../../support/model-upstream.ts'
+import { recordedLog } from '../../../support/recorded-log.ts'
 
 const OTHER: Node = { host: '10.0.0.2', port: 6379 }
 

@@ -1,7 +1,7 @@
-import { SLOT_COUNT } from '../../shared/key-slot.ts'
-import type { RespValue } from '../../shared/resp/types.ts'
-import { textOf } from './link.ts'
-import { isSameNode, nodeText, type Node } from './node.ts'
+import { SLOT_COUNT } from '../../../shared/key-slot.ts'
+import type { RespValue } from '../../../shared/resp/types.ts'
+import { textOf } from '../link/link.ts'
+import { isSameNode, nodeText, type Node } from '../node.ts'
 
 /** The masters of a cluster, by slot. */
 export class SlotMap {
