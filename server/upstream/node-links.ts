@@ -445,6 +445,7 @@ export class NodeLinks {
     this.#sentMs.clear()
     this.#refusals.delete('subscribe')
     this.#refusedSources.clear()
+    this.command.link.hurry()
     this.subscriber.update(this.#beaconSource)
     this.#host.subscriberUp(this)
   }
@@ -467,6 +468,7 @@ export class NodeLinks {
     this.#refusedBeacons.clear()
     this.#upMs = this.#host.clock.monotonicMs()
     this.#masterMs = this.#upMs
+    this.subscriber.link.hurry()
     this.#beaconSoon()
     this.#adviseOnce(facts)
   }

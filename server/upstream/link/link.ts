@@ -59,7 +59,7 @@ export interface LinkUser extends LinkValues {
 
 /** The first attempt after a link that was up; thousands of gateways must not return at once. */
 const FIRST_JITTER_MS = 200
-const BACKOFF = { baseMs: 50, maxMs: 2_000 }
+const BACKOFF = { baseMs: 50, maxMs: 1_000 }
 /** Longest time from the attempt to the end of the handshake. */
 const HANDSHAKE_MS = 5_000
 
@@ -135,6 +135,13 @@ export class Link {
       this.#retry?.cancel()
       this.#problem = undefined
     }
+  }
+
+  /** The node has just answered elsewhere: an attempt that waits is made now. */
+  hurry(): void {
+    if (this.#socket !== undefined) return
+    this.#retry?.cancel()
+    this.#connect()
   }
 
   /** Ends the connection, and makes another. */

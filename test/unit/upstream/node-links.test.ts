@@ -99,6 +99,24 @@ describe('Beacons', () => {
 })
 
 describe('A node', () => {
+  test.each([0, 1])('that one link finds again is tried by the other at once: %i', (late) => {
+    let luck = 0
+    const gateway = new ModelGateway({}, () => luck).pass(1_000)
+    const { network, node, upstream } = gateway
+    luck = 0.999
+    for (const peer of node.peers) node.kill(peer)
+    network.clock.advance(200)
+    let attempt = network.sockets.at(-2 + late)
+    for (let times = 0; times < 4; times++) {
+      attempt?.fail('ECONNREFUSED')
+      if (times < 3) network.clock.advance(500)
+      attempt = network.last
+    }
+    expect(upstream.links.map(({ isUp }) => isUp)).toEqual([false, false])
+    gateway.settle()
+    expect(upstream.links.map(({ isUp }) => isUp)).toEqual([true, true])
+  })
+
   test('that is a replica now is left at once, with a gap from when it was master for certain', () => {
     const { gateway, client, node, network, upstream } = gatewayUp()
     gateway.subscribe(client, 'channel', 'n')
