@@ -149,6 +149,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       await wait(100)
       await becomesReady(healedMs)
       const tookMs = performance.now() - healedMs
+      tell(`ready within ${Math.round(tookMs)} ms${slowReasons(watches, healedMs)}`)
       if (tookMs > READY_MS + SLACK_MS)
         late.push(`not ready ${Math.round(tookMs)} ms after the end of ${name}`)
       await wait(SETTLE_MS)
@@ -199,6 +200,12 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     errors: recorder.errors,
     seconds: (performance.now() - beginMs) / 1_000,
   }
+}
+
+/** What the gateways that were ready last said before, if that was late. */
+function slowReasons(watches: readonly ReadinessWatch[], healedMs: number): string {
+  const slow = watches.filter(({ readySince = 0 }) => readySince - healedMs > READY_MS / 2)
+  return slow.map(({ lastProblem }) => `, before: ${lastProblem}`).join('')
 }
 
 function faultyLine(log: string): string {

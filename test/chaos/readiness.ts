@@ -7,6 +7,8 @@ const POLL_MS = 50
 export class ReadinessWatch {
   /** Changes, in ms of `performance.now()`. */
   readonly changes: { readonly ms: number; readonly isReady: boolean; readonly body: string }[] = []
+  /** The last answer that said why it is not ready. */
+  lastProblem = ''
   readonly #ended: Promise<void>
   #isStopped = false
 
@@ -41,6 +43,7 @@ export class ReadinessWatch {
       const { isReady, body } = await gateway
         .readiness()
         .catch(() => ({ isReady: false, body: 'no answer' }))
+      if (!isReady) this.lastProblem = body
       if (isReady !== this.changes.at(-1)?.isReady)
         this.changes.push({ ms: performance.now(), isReady, body })
       await wait(POLL_MS)

@@ -3,7 +3,8 @@
  * checks that against the promises of docs/scaling.md.
  *
  * `npm run chaos [-- --topology standalone|sentinel|cluster --fault kill,pause --rounds N --seconds N --rate N --seed N
- * --gateways N --program redis-server|valkey-server --long N --network --dump FILE]`: every Nth fault is long;
+ * --gateways N --program redis-server|valkey-server --long N --network --dump FILE]`: every Nth fault is long, `kill*50,pause*20`
+ * strikes so often, well mixed, and then ends;
  * with a network namespace (root) the kernel loses packets in one direction; the file gets all that was seen. Exits with 1 if a promise was broken.
  *
  * `npm run chaos -- --mutants [--only TEXT]` takes the guards of the upstream out, one after another, and exits with 1 if that stays unnoticed.
@@ -22,7 +23,7 @@ const { values } = parseArgs({
     program: { type: 'string', default: 'valkey-server' },
     fault: { type: 'string' },
     rounds: { type: 'string', default: '100000' },
-    seconds: { type: 'string', default: '60' },
+    seconds: { type: 'string' },
     rate: { type: 'string', default: '500' },
     gateways: { type: 'string', default: '3' },
     seed: { type: 'string', default: '1' },
@@ -49,15 +50,17 @@ async function run(): Promise<number> {
     .filter(([, { topologies }]) => topologies.includes(topology))
     .filter(([, { needsNetwork = false }]) => needsNetwork === values.network)
     .map(([name]) => name)
+  const faults = values.fault === undefined ? possible : planOf(values.fault)
+  const isCounted = values.fault?.includes('*') === true
   const report = await chaos({
     topology,
     program: values.program as Program,
     gateways: Number(values.gateways),
     rate: Number(values.rate),
     seed: Number(values.seed),
-    faults: values.fault === undefined ? possible : values.fault.split(',').filter(Boolean),
-    rounds: Number(values.rounds),
-    seconds: Number(values.seconds),
+    faults,
+    rounds: isCounted ? faults.length : Number(values.rounds),
+    seconds: Number(values.seconds ?? (isCounted ? Number.POSITIVE_INFINITY : 60)),
     longEvery: Number(values.long),
     hasNetwork: values.network,
     tell,
@@ -66,6 +69,20 @@ async function run(): Promise<number> {
   if (values.dump !== undefined)
     writeFileSync(values.dump, describeHistory(report.history), 'latin1')
   return report.violations.length + report.readiness.late.length > 0 ? 1 : 0
+}
+
+/** Reads names of faults, each with how often it strikes, `kill*50`, and spreads them evenly. */
+function planOf(text: string): string[] {
+  return text
+    .split(',')
+    .filter(Boolean)
+    .flatMap((part) => {
+      const [name = '', times = '1'] = part.split('*')
+      const count = Number(times)
+      return Array.from({ length: count }, (_, at) => ({ name, place: (at + 0.5) / count }))
+    })
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ name }) => name)
 }
 
 /** Takes out one guard after another. @returns The exit code: 1 if one was not missed. */
