@@ -1,6 +1,7 @@
 import type { DirectiveType, Spec } from './spec.ts'
 import { ACL } from './tables/access.ts'
 import { CLUSTER } from './tables/cluster.ts'
+import { CONTROL } from './tables/control.ts'
 import { DIAGNOSTICS } from './tables/diagnostics.ts'
 import {
   CLUSTER_WITHOUT_EFFECT,
@@ -23,6 +24,7 @@ export const SECTIONS = [
   { title: 'Tokens', table: TOKENS },
   { title: 'ACL', table: ACL },
   { title: 'Upstream', table: UPSTREAM },
+  { title: 'Gateways of one upstream', table: CONTROL },
   { title: 'Limits', table: LIMITS },
   { title: 'Process', table: PROCESS },
   { title: 'Diagnostics', table: DIAGNOSTICS },
@@ -41,6 +43,7 @@ type Tables = typeof LISTENERS &
   typeof TOKENS &
   typeof ACL &
   typeof UPSTREAM &
+  typeof CONTROL &
   typeof LIMITS &
   typeof PROCESS &
   typeof DIAGNOSTICS &

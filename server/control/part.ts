@@ -1,0 +1,35 @@
+import type { Origin } from './entry.ts'
+import type { Register } from './register.ts'
+
+/** Where a change came from, as its owner notes it. */
+export interface Change {
+  readonly origin: Origin
+  /** By the clock of the upstream, in ms since 1970. */
+  readonly atMs: number
+  /** It was committed before this gateway came, or while it was cut off. */
+  readonly isLate: boolean
+}
+
+/**
+ * State of one kind that gateways share, as its owner keeps it: users, revocations. The owner alone knows what a value means; the
+ * control plane carries values and decides which is the newest.
+ */
+export interface SharedPart {
+  /** Names its registers and orders: `u` users, `r` revocations, `k` kills. */
+  readonly prefix: string
+  /** The names that have a value now. */
+  names(): Iterable<string>
+  /** The value of a name now; undefined if it has none. */
+  valueOf(name: string): string | undefined
+  /** Reports whether a value can be put in force. An entry is applied as a whole or not at all. */
+  accepts(name: string, value: string): boolean
+  /**
+   * Puts values in force within the call: no command that comes later, and no login, sees what was before.
+   *
+   * @param registers Of this part, each accepted, and each newer than what is in force.
+   * @returns When no session gets anything any more that the change takes from it: the number of sessions that it hit.
+   */
+  apply(registers: readonly Register[], change: Change): number | Promise<number>
+  /** Carries an order out. @returns See {@link apply}. */
+  obey?(value: string, change: Change): number | Promise<number>
+}

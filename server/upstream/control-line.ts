@@ -1,0 +1,51 @@
+import type { CommandArgument } from '../../shared/resp/command.ts'
+import type { Reply } from './link/command-link.ts'
+
+/**
+ * The place of the control plane at the upstream: a connection for its commands, and its channels among the messages.
+ *
+ * The channels come on the subscriber link of the node that has their slot, between the messages of that link. In a cluster they are
+ * shard channels.
+ */
+export interface ControlLine {
+  /** Names the user of the line; before the upstream is started. */
+  attach(user: ControlUser): void
+  /** The commands can be sent now. */
+  readonly isUp: boolean
+  /** Messages to the control plane's channels are published by this command. */
+  readonly publishCommand: 'PUBLISH' | 'SPUBLISH'
+  /**
+   * Sends a command to the node that holds the keys of the namespace. In a cluster it follows MOVED and ASK by itself. Replies come in
+   * the order of the commands of one connection.
+   */
+  ask(reply: Reply, ...args: readonly CommandArgument[]): void
+  /** Everything that was committed before the channels were in force has been applied: names may be subscribed to. */
+  admit(): void
+  /**
+   * Takes no further message of the upstream until {@link resume}, not even of what has been read already: nothing that was published
+   * after an entry overtakes its application. Calls count; each needs its own {@link resume}.
+   */
+  pause(): void
+  resume(): void
+  /** Ends the subscriber links, and makes them again when {@link admit} is called: the messages until then are a gap. */
+  cutOff(problem: string): void
+}
+
+/** Takes what concerns the control plane. */
+export interface ControlUser {
+  /** The control plane's channels, byte strings that begin with the reserved prefix and have one hash tag. */
+  readonly channels: readonly string[]
+  /** Commands can be sent: the first time, or again. @param isOther Another node than before. */
+  up(isOther: boolean): void
+  down(): void
+  /** All channels are in force. No other name is, and none is asked for before {@link ControlLine.admit} (in a cluster: at this node). */
+  listening(): void
+  /** They are not any more: entries may be missed. */
+  deaf(): void
+  /** A message to one of the channels, in its place among all messages of the link. */
+  message(channel: string, payload: Buffer): void
+  /** `TRYAGAIN …` while this gateway may not serve: publishes and subscriptions are answered with it. Undefined otherwise. */
+  readonly refusal: `TRYAGAIN ${string}` | undefined
+  /** Sentences for `/readyz`. */
+  readonly problems: readonly string[]
+}
