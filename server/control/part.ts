@@ -21,6 +21,17 @@ export interface SharedPart {
   names(): Iterable<string>
   /** The value of a name now; undefined if it has none. */
   valueOf(name: string): string | undefined
+  /**
+   * Settles what this gateway has and its namespace does not know, once, when it has read the namespace for the first time: drops it,
+   * or returns it to be committed.
+   *
+   * @param isKnown Reports whether the namespace has a register of this name, deleted or not.
+   * @param isNew Nobody has shared anything of this part there: this gateway is the first.
+   */
+  strays(
+    isKnown: (name: string) => boolean,
+    isNew: boolean,
+  ): readonly { readonly name: string; readonly value: string }[]
   /** Reports whether a value can be put in force. An entry is applied as a whole or not at all. */
   accepts(name: string, value: string): boolean
   /**

@@ -1,0 +1,46 @@
+import { isNewer, splitKey, type Register, type Stamp } from './register.ts'
+
+interface Known extends Stamp {
+  readonly isDeleted: boolean
+}
+
+/** The newest version of each register that this gateway knows. The values are with their owners. */
+export class Ledger {
+  readonly #known = new Map<string, Known>()
+
+  get size(): number {
+    return this.#known.size
+  }
+
+  /** The version of a register that an edit follows; undefined if nobody has set it. */
+  stampOf(key: string): Stamp | undefined {
+    return this.#known.get(key)
+  }
+
+  /** Notes a register as known. @returns False if it is not newer than what is known. */
+  take({ key, version, uuid, value }: Register): boolean {
+    if (!isNewer({ version, uuid }, this.#known.get(key))) return false
+    this.#known.set(key, { version, uuid, isDeleted: value === undefined })
+    return true
+  }
+
+  /** Those of these registers that are newer than what is known. */
+  newer(registers: readonly Register[]): Register[] {
+    return registers.filter((register) => isNewer(register, this.#known.get(register.key)))
+  }
+
+  /** Forgets a register, its deletion too. */
+  forget(key: string): void {
+    this.#known.delete(key)
+  }
+
+  /** All registers, with the values that `valueOf` finds. One whose owner has no value any more is left out. */
+  *registers(
+    valueOf: (prefix: string, name: string) => string | undefined,
+  ): IterableIterator<Register> {
+    for (const [key, { version, uuid, isDeleted }] of this.#known) {
+      const value = isDeleted ? undefined : valueOf(...splitKey(key))
+      if (isDeleted || value !== undefined) yield { key, version, uuid, value }
+    }
+  }
+}
