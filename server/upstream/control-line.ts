@@ -27,7 +27,10 @@ export interface ControlLine {
    */
   pause(): void
   resume(): void
-  /** Ends the subscriber links, and makes them again when {@link admit} is called: the messages until then are a gap. */
+  /**
+   * Ends the subscriber links. They are made again at once, with the control plane's channels; other names wait for {@link admit}, and
+   * the messages until then are a gap.
+   */
   cutOff(problem: string): void
 }
 
@@ -44,6 +47,8 @@ export interface ControlUser {
   deaf(): void
   /** A message to one of the channels, in its place among all messages of the link. */
   message(channel: string, payload: Buffer): void
+  /** A subscriber link has read something. It may end the link in the call, and then nothing of it is handed on. */
+  beforeRead(): void
   /** `TRYAGAIN …` while this gateway may not serve: publishes and subscriptions are answered with it. Undefined otherwise. */
   readonly refusal: `TRYAGAIN ${string}` | undefined
   /** Sentences for `/readyz`. */
