@@ -1,5 +1,6 @@
 import type { Identity } from '../acl/authorize.ts'
 import type { Clock } from '../clock.ts'
+import { IDS_PER_NODE } from '../control/node.ts'
 import type { Client, ClientHost } from './client.ts'
 import { CLOSES, type CloseCause } from './close.ts'
 import { UnauthenticatedClients } from './unauthenticated.ts'
@@ -13,6 +14,7 @@ type ClosedListener = (client: Client, cause: CloseCause) => void
 /** All clients, in the order in which they connected, and by the name of their user. */
 export class ClientTable implements ClientHost {
   readonly #clock: Clock
+  readonly #nodeNumber: () => number
   readonly #byId = new Map<number, Client>()
   readonly #byUser = new Map<string, Set<Client>>()
   readonly #closedListeners: ClosedListener[] = []
@@ -24,8 +26,10 @@ export class ClientTable implements ClientHost {
   #whenDrained: (() => void)[] = []
   #nextId = 1
 
-  constructor(clock: Clock) {
+  /** @param nodeNumber The number of this gateway, as it is now; 0 alone. */
+  constructor(clock: Clock, nodeNumber: () => number = () => 0) {
     this.#clock = clock
+    this.#nodeNumber = nodeNumber
   }
 
   /** Clients that are connected and not being closed. */
@@ -57,9 +61,9 @@ export class ClientTable implements ClientHost {
     return false
   }
 
-  /** The id for the next connection; never given twice. */
+  /** The id for the next connection; never given twice, by no gateway of one namespace. */
   takeId(): number {
-    return this.#nextId++
+    return this.#nodeNumber() * IDS_PER_NODE + this.#nextId++
   }
 
   add(client: Client): void {

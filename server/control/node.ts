@@ -1,3 +1,6 @@
+/** Ids of clients and revocations are the number of their gateway times this, and a counter. */
+export const IDS_PER_NODE = 2 ** 40
+
 /** A gateway in the registry of its namespace. */
 export interface NodeRecord {
   /** 16 hexadecimal digits, random, anew at each start. */

@@ -3,7 +3,8 @@ import type { Register } from './register.ts'
 
 /** Where a change came from, as its owner notes it. */
 export interface Change {
-  readonly origin: Origin
+  /** Undefined where whole state was read: nobody knows any more who ordered what. */
+  readonly origin: Origin | undefined
   /** By the clock of the upstream, in ms since 1970. */
   readonly atMs: number
   /** It was committed before this gateway came, or while it was cut off. */

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { ClientTable } from '../../../server/client/clients.ts'
 import { CLOSES } from '../../../server/client/close.ts'
+import { IDS_PER_NODE } from '../../../server/control/node.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { TestCore } from '../../support/test-core.ts'
 
 describe('The table of clients', () => {
@@ -14,6 +17,15 @@ describe('The table of clients', () => {
     expect([...clients.all()]).toEqual([two])
     expect(clients.get(1)).toBeUndefined()
     expect(server.connect().client.id).toBe(3)
+  })
+
+  test('gives ids that no other gateway gives, once this one has a number', () => {
+    let number = 0
+    const table = new ClientTable(new FakeClock(), () => number)
+    expect([table.takeId(), table.takeId()]).toEqual([1, 2])
+    number = 4_095
+    expect([table.takeId(), table.takeId()]).toEqual([4_502_500_115_742_723, 4_502_500_115_742_724])
+    expect(Number.isSafeInteger(4_096 * IDS_PER_NODE)).toBe(true)
   })
 
   test('knows them by the name of their user', () => {
