@@ -3,6 +3,7 @@ import { AclFile, usersOfConfig } from './acl/file.ts'
 import { AclLog } from './acl/log.ts'
 import { UserTable } from './acl/users.ts'
 import { ClientTable } from './client/clients.ts'
+import { Drain } from './client/drain.ts'
 import { ClientEviction } from './client/eviction.ts'
 import { GapNotices } from './client/gap-notice.ts'
 import { transportLimits, type TransportLimits } from './client/limits.ts'
@@ -61,8 +62,10 @@ interface CoreParts {
   /** 0 to 1. */
   readonly random: () => number
   readonly atEndOfTurn: (callback: () => void) => void
-  /** Called by SHUTDOWN. */
+  /** Called by SHUTDOWN, and at the end of a drain. */
   readonly shutdown: () => void
+  /** Closes the listeners of a server that drains, but for administrators'. */
+  readonly stopListening?: () => void
   /** Memory of messages that are under way. */
   readonly arenas?: Arenas
   /** The way to other gateways; by default that of the directive `upstream`. */
@@ -116,6 +119,7 @@ export class Core implements Services {
   readonly cluster: ClusterView | undefined
   readonly dispatcher: Dispatcher
   readonly admission: Admission
+  readonly drain: Drain
   readonly shutdown: () => void
   readonly #openRevocations: (readOnly: boolean) => Promise<void>
 
@@ -202,6 +206,19 @@ export class Core implements Services {
     this.dispatcher = new Dispatcher(this)
 
     this.admission = new Admission(this, atEndOfTurn)
+    this.drain = new Drain({
+      atEndOfTurn,
+      clients: this.clients,
+      clock,
+      config,
+      log,
+      random,
+      refuse: () => {
+        this.admission.drain()
+        parts.stopListening?.()
+      },
+      end: parts.shutdown,
+    })
 
     config.onChange(['requirepass'], (settings) => {
       this.users.requirePassword(settings.text('requirepass'))

@@ -22,7 +22,7 @@ interface GatewayParts {
   readonly config: Config
   readonly log: Logger
   readonly clock?: Clock
-  /** SHUTDOWN was called; the default stops the gateway. */
+  /** SHUTDOWN was called, or a drain is over; the default stops the gateway. */
   readonly onShutdown?: () => void
   /** A port of 0 is any free port instead of none: for tests and for embedding. */
   readonly anyPort?: boolean
@@ -87,6 +87,7 @@ export class Gateway {
       random: Math.random,
       atEndOfTurn,
       shutdown: parts.onShutdown ?? (() => void this.stop()),
+      stopListening: () => this.#stopListening(),
     })
     this.keepAlive = new KeepAlive(this.#clock, config, Math.random)
     const { http } = this.core.counters
@@ -118,7 +119,7 @@ export class Gateway {
   }
 
   /**
-   * Ends in good order: admits no connection, closes WebSockets with 4503, and lets clients read their output for at most
+   * Ends at once, in good order: admits no connection, closes WebSockets with 4503, and lets clients read their output for at most
    * three seconds. May be called again, with the same promise.
    */
   stop(): Promise<void> {
@@ -127,7 +128,8 @@ export class Gateway {
   }
 
   async #stop(): Promise<void> {
-    const { admission, clients } = this.core
+    const { admission, clients, drain } = this.core
+    drain.stop()
     admission.close()
     for (const listener of this.#listeners) listener.close()
     const leaving = [...clients.all()]
@@ -142,6 +144,12 @@ export class Gateway {
     timer.cancel()
     await Promise.all(this.#apps.map(({ app }) => app.close()))
     await this.core.stop()
+  }
+
+  /** A balancer that still sends somebody here finds a closed port, and tries another. */
+  #stopListening(): void {
+    for (const listener of this.#listeners) listener.close()
+    for (const { listener, app } of this.#apps) if (listener === 'public') app.server.close()
   }
 
   async #openResp(): Promise<void> {

@@ -40,6 +40,9 @@ export function prepareDevProfile(cwd: string): DevProfile {
       ...directive('jwt-issuer', DEV_ISSUER.iss),
       ...directive('jwt-audience', DEV_ISSUER.aud),
       ...directive('jwt-secret-file', KEY_FILE),
+      // Nobody else would take its clients over.
+      ...directive('drain-grace-seconds', '0'),
+      ...directive('drain-seconds', '0'),
       ...directive('user', 'admin', 'on', `>${adminPassword}`, '~*', '&*', '+@all'),
       ...directive(
         'user',

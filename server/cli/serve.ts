@@ -28,7 +28,7 @@ export async function serve(argv: readonly string[]): Promise<void> {
   const addresses = await gateway.start()
   const pidFile = config.path('pidfile')
   if (pidFile !== '') writeFileSync(pidFile, `${process.pid}\n`)
-  onSignals(log, end, () => {
+  onSignals(log, gateway, end, () => {
     reopen()
     reloadConfiguration(config, log, { env: process.env, cwd: process.cwd(), argv })
   })
@@ -40,13 +40,20 @@ export async function serve(argv: readonly string[]): Promise<void> {
   log.info('stopped')
 }
 
-function onSignals(log: Logger, end: () => void, reload: () => void): void {
-  let ending = false
+function onSignals(log: Logger, { core }: Gateway, end: () => void, reload: () => void): void {
+  const { admission, drain } = core
+  let isHurried = false
   const onSignal = (signal: NodeJS.Signals): void => {
-    // A second signal means that the operator does not want to wait.
-    if (ending) process.exit(1)
-    ending = true
-    log.info({ signal }, 'stopping')
+    // Some client does not read what is still its own, and the operator has waited long enough.
+    if (isHurried) process.exit(0)
+    log.info({ signal }, 'asked to end')
+    // A balancer may be about to send somebody, so that a server without clients drains too; but nobody waits at a terminal.
+    const isWorthIt = signal === 'SIGTERM' || drain.anyClient
+    if (isWorthIt && !drain.isDraining && !admission.closing) {
+      drain.begin()
+      return
+    }
+    isHurried = true
     end()
   }
   process.on('SIGTERM', onSignal)

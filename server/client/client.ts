@@ -125,6 +125,8 @@ export class Client implements Subscriber {
   isMonitor = false
   /** Its command waits for the end of CLIENT PAUSE, or for the upstream. */
   isHeld = false
+  /** What it has sent waits: for the answer to a command, the end of a throttle, or its next turn. */
+  isWaiting = false
   /** READONLY, in a cluster. */
   readOnly = false
   tracking: Tracking | undefined

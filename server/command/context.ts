@@ -3,6 +3,7 @@ import type { AclLog } from '../acl/log.ts'
 import type { UserTable } from '../acl/users.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientTable } from '../client/clients.ts'
+import type { Drain } from '../client/drain.ts'
 import type { Login } from '../client/login.ts'
 import type { OutputGuard } from '../client/output-limits.ts'
 import type { Clock } from '../clock.ts'
@@ -74,7 +75,8 @@ export interface Services {
   readonly config: Config
   readonly aclFile: AclFile
   readonly facts: ProcessFacts
-  /** Ends the server in good order (SHUTDOWN). */
+  readonly drain: Drain
+  /** Ends the server at once, in good order (SHUTDOWN). */
   readonly shutdown: () => void
   readonly configFile: ConfigFile
 }

@@ -78,11 +78,16 @@ export async function createAdminApp(
 function notReady(core: Core): string[] {
   const problems: string[] = []
   if (core.admission.closing) problems.push('shutting down')
+  else if (core.drain.isDraining) problems.push(draining(core.drain))
   problems.push(...core.backplane.problems)
   problems.push(...core.tokens.revocation.problems)
   problems.push(...core.authenticator.issuers.problems)
   if (core.aclFile.problem !== undefined) problems.push(core.aclFile.problem)
   return problems
+}
+
+function draining({ restMs }: Core['drain']): string {
+  return `draining, and ends within ${Math.ceil(restMs / 1000)} s`
 }
 
 /** The listener that a request came in by. */

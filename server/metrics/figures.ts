@@ -179,6 +179,11 @@ const SERVER_FIGURES: readonly Figure[] = [
     '1 while messages can be handed to the upstream and come back; always 1 without one.',
     ({ backplane }) => Number(backplane.problems.length === 0),
   ),
+  gauge(
+    'respcast_draining',
+    '1 once the server drains: it closes its clients one after another, and ends.',
+    ({ drain }) => Number(drain.isDraining),
+  ),
 ]
 
 /** A figure of the upstream; without one it has no sample. */

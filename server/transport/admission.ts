@@ -57,6 +57,7 @@ export class Admission {
   /** Undefined once all listeners are open. */
   #early: EarlyArrival[] | undefined = []
   #closing = false
+  #isDraining = false
 
   /** @param atEndOfTurn Calls back once everything readable in this turn of the event loop has been handled. */
   constructor(server: AdmissionServer, atEndOfTurn: (callback: () => void) => void) {
@@ -78,6 +79,11 @@ export class Admission {
   /** All listeners are open: lets in who has waited for it. */
   open(): void {
     for (const { listener, go } of this.#takeEarly()) this.#arrivals[listener].enter(go)
+  }
+
+  /** Rejects all connections but administrators' WebSockets from now on. */
+  drain(): void {
+    this.#isDraining = true
   }
 
   /** Rejects all connections from now on. If the server was never open, nobody has been answered. */
@@ -151,7 +157,7 @@ export class Admission {
     listener: ClientOrigin['listener'],
   ): Rejection | undefined {
     const { clients, config, users } = this.#server
-    if (this.#closing) return 'shutdown'
+    if (this.#closing || (this.#isDraining && listener !== 'admin')) return 'shutdown'
     const isHopeless = !clients.anyLingers && this.#oldestWithoutLogin(listener) === undefined
     if (isHopeless && this.#isFull(listener)) return 'maxclients'
     const isWebSocket = transport === 'websocket'

@@ -60,9 +60,7 @@ export class Connection {
   readonly #host: ConnectionHost
   readonly #limits: RequestLimits
   readonly #parser: RequestParser
-  /** A request waits for its answer, the client is throttled, or it waits for its next turn. */
-  #isHeld = false
-  /** It is held until its next turn. */
+  /** Its client waits for its next turn. */
   #hasYielded = false
   /** Its next turn is due. */
   #isListed = false
@@ -108,10 +106,10 @@ export class Connection {
     if (!this.#admits(chunk)) return
     if (isText) this.#parser.feedText(chunk)
     else this.#parser.feed(chunk)
-    if (!this.#isHeld) this.#process()
+    if (!this.client.isWaiting) this.#process()
     if (this.client.closed) return
     // What has come may hold no whole command.
-    if (this.#rates && !this.#isHeld) this.#throttle(this.client.lastHeardMs)
+    if (this.#rates && !this.client.isWaiting) this.#throttle(this.client.lastHeardMs)
     if (this.client.closed) return
     this.#settle()
     this.#watchUnfinished()
@@ -127,8 +125,8 @@ export class Connection {
     flusher.hold()
     try {
       this.#parser.lend(chunk)
-      if (!this.#isHeld) this.#process()
-      this.#parser.keep(this.#isHeld && !this.#hasYielded)
+      if (!this.client.isWaiting) this.#process()
+      this.#parser.keep(this.client.isWaiting && !this.#hasYielded)
       if (!this.client.closed) this.#settle()
     } finally {
       flusher.answer(this.client.lastHeardMs)
@@ -180,7 +178,7 @@ export class Connection {
   /** The peer sends nothing more. Its requests are still answered. */
   peerEnded(): void {
     this.#hasEnded = true
-    if (!this.#isHeld) this.#endInput()
+    if (!this.client.isWaiting) this.#endInput()
   }
 
   /** Closes the client, once the upstream has answered the messages that it sent. */
@@ -304,17 +302,19 @@ export class Connection {
   }
 
   #hold(): void {
-    this.#isHeld = true
+    this.client.isWaiting = true
     this.client.output.sink.pause()
   }
 
   #release(): void {
-    this.#isHeld = false
+    this.client.isWaiting = false
     if (this.client.closed) return
     this.#host.dispatcher.startBatch(this.#host.clock.monotonicMs())
     if (this.client.authenticated) this.#bytesBeforeLogin = this.#commandsBeforeLogin = 0
     this.#process()
-    if (this.#isHeld || this.client.closed) return
+    if (this.client.isWaiting || this.client.closed) return
+    this.#checkQueryBuffer()
+    if (this.client.closed) return
     if (this.#hasEnded) this.#endInput()
     else this.client.output.sink.resume()
     this.#watchUnfinished()
@@ -326,7 +326,7 @@ export class Connection {
       this.#unfinished.cancel()
       this.#unfinished = undefined
     }
-    if (!this.#parser.isUnfinished || this.#isHeld || !this.client.isWebSocket) return
+    if (!this.#parser.isUnfinished || this.client.isWaiting || !this.client.isWebSocket) return
     this.#unfinished = this.#host.clock.after(UNFINISHED_MS, () => {
       this.#unfinished = undefined
       if (this.client.closed) return

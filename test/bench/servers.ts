@@ -178,7 +178,8 @@ async function start(
     stop: () =>
       new Promise((resolve) => {
         child.once('exit', () => resolve())
-        child.kill('SIGTERM')
+        // Without a drain: nobody is connected any more.
+        child.kill('SIGINT')
       }),
   }
 }

@@ -7,6 +7,11 @@ import type { Command } from '../table.ts'
 import { memoryUse } from './memory.ts'
 import type { InfoFields } from './process-facts.ts'
 
+/** INFO server. */
+function serverSection({ drain, facts }: Services): InfoFields {
+  return [...facts.server(), ['respcast_draining', Number(drain.isDraining)]]
+}
+
 /** INFO clients. */
 function clientsSection(server: Services): InfoFields {
   const { clients, counters, load, pause, registry } = server
@@ -367,7 +372,7 @@ interface SectionSpec {
 
 /** The sections in the order of Redis 8.0, then those of this server alone. */
 const SECTIONS: readonly SectionSpec[] = [
-  { name: 'Server', build: ({ facts }) => facts.server() },
+  { name: 'Server', build: serverSection },
   { name: 'Clients', build: clientsSection },
   { name: 'Memory', build: memorySection },
   { name: 'Persistence', build: persistenceSection },

@@ -1,4 +1,5 @@
 import * as arg from '../argument.ts'
+import { CLOSES } from '../../client/close.ts'
 import type { AuditEntry } from '../../token/revoke/audit.ts'
 import { checkRoleRules } from '../../token/grant/role-check.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
@@ -110,6 +111,19 @@ function check({ reply, server }: CommandContext, request: Request): void {
   writeBulks(reply, checked.warnings)
 }
 
+/** RESPCAST DRAIN [NOW]: takes the server out of service; the answer is how long that takes at most, in milliseconds. */
+function drain({ client, reply, server }: CommandContext, request: Request): void {
+  if (request.count === 2) {
+    server.drain.begin()
+    reply.integer(server.drain.restMs)
+  } else if (request.count === 3 && request.text(2).toLowerCase() === 'now') {
+    client.close(CLOSES.shutdown)
+    server.shutdown()
+  } else {
+    reply.error(SYNTAX_ERROR)
+  }
+}
+
 const COMMON = {
   ...ADMIN,
   since: '0.1.0',
@@ -144,6 +158,21 @@ export const respcast: CommandData = {
       complexity: 'O(N) with N the number of rules.',
       secret: 2,
       handler: check,
+    },
+    drain: {
+      ...COMMON,
+      arity: -2,
+      flags: [...COMMON.flags, 'no_multi'],
+      syntax: '[NOW]',
+      arguments: [arg.word('NOW', { optional: true })],
+      summary:
+        'Takes the server out of service: clients are closed one after another, then it ends.',
+      help: [
+        'Takes the server out of service: /readyz is 503, after a grace clients are closed one',
+        'after another, then it ends. NOW ends it at once.',
+      ],
+      complexity: 'O(N) with N the number of clients.',
+      handler: drain,
     },
     patterns: {
       ...COMMON,

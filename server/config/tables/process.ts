@@ -33,7 +33,7 @@ const MODULES_OF_DATA = ['redisbloom.so', 'redisearch.so', 'redistimeseries.so',
 
 const SHUTDOWN = ['default', 'save', 'nosave', 'now', 'force']
 
-/** The process: its folder and its log. */
+/** The process: its folder, its log and its end. */
 export const PROCESS = {
   dir: string('./', 'Directory of all files that are named without a path from the root.', {
     ...AT_START,
@@ -68,6 +68,14 @@ export const PROCESS = {
     [1, INT_MAX],
     'Numbers that SELECT accepts; there are no keys in any.',
     AT_START,
+  ),
+  'drain-grace-seconds': seconds(
+    5,
+    'Time that a server which drains still takes new connections, so that a load balancer notices that `/readyz` is 503.',
+  ),
+  'drain-seconds': seconds(
+    30,
+    'Time after it over which clients are closed evenly, so that other servers take them over; 0 closes all at once.',
   ),
 }
 

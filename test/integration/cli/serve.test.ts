@@ -17,11 +17,14 @@ import { startServer } from '../../support/server.ts'
 
 const open = opener()
 
+/** Ends at once when it is told to. */
+const AT_ONCE = ['--drain-grace-seconds', '0', '--drain-seconds', '0']
+
 /** A server on ports of its own that is ready. */
 async function serve(more: readonly string[] = [], cwd = folderWith()) {
   const [port, http, admin] = await Promise.all([freePort(), freePort(), freePort()])
   const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--http-port', `${http}`]
-  const run = respcast(open, [...args, '--admin-port', `${admin}`, ...more], {
+  const run = respcast(open, [...args, '--admin-port', `${admin}`, ...AT_ONCE, ...more], {
     cwd,
     env: {
       RESPCAST_CONF_JWT_ISSUER: 'iss',
@@ -61,8 +64,8 @@ describe('a process that serves', () => {
     expect(server.output()).toContain('stopped')
   })
 
-  test('on SHUTDOWN ends in the same way', async () => {
-    const server = await serve()
+  test('on SHUTDOWN ends in the same way, at once whatever a drain would take', async () => {
+    const server = await serve(['--drain-grace-seconds', '60', '--drain-seconds', '60'])
     const backend = await connect(server.port)
     const browser = await connectBrowser(server.http)
     backend.command('SHUTDOWN')

@@ -76,6 +76,7 @@ test('SIGHUP opens a log that was renamed anew, and no line is lost', async () =
     bind: '127.0.0.1',
     'http-port': 0,
     'admin-port': 0,
+    'drain-grace-seconds': 0,
     logfile: 'log',
   }
   const args = Object.entries(directives).flatMap(([name, value]) => [`--${name}`, String(value)])

@@ -20,6 +20,29 @@ describe('a server that stops', () => {
     expect((await open.upgrade(server.httpPort)).status).toBe(503)
   })
 
+  test('is not ready while it drains, and says until when', async () => {
+    const server = await open.server()
+    await open.tcp(server)
+    server.core.drain.begin()
+    const response = await fetch(`http://127.0.0.1:${server.adminPort}/readyz`)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toEqual({
+      status: 'not ready',
+      problems: ['draining, and ends within 35 s'],
+    })
+  })
+
+  test('in the midst of a drain closes everybody at once', async () => {
+    const clock = new FakeClock(Date.now())
+    const server = await startServer({ clock })
+    const clients = [await open.client(server, 'RESP3 over WebSocket'), await open.tcp(server)]
+    server.core.drain.begin()
+    clock.advance(2_000)
+    await server.stop()
+    expect((await clients[0]?.closed)?.code).toBe(4503)
+    await clients[1]?.closed
+  })
+
   test('waits at most three seconds for those that do not read', async () => {
     const clock = new FakeClock(Date.now())
     const server = await startServer({

@@ -95,6 +95,13 @@ test.each([
   expect(await scraped(server)).toContain(`${metric} 42`)
 })
 
+test('a gauge says that the server drains', async () => {
+  const server = new TestCore()
+  expect(await scraped(server)).toContain('respcast_draining 0')
+  server.drain.begin()
+  expect(await scraped(server)).toContain('respcast_draining 1')
+})
+
 describe('counters by name', () => {
   test('show each close cause from the start, at 0', async () => {
     const lines = await scraped(new TestCore())

@@ -53,6 +53,17 @@ test('has room for maxclients, an unlimited number per address by default, and f
   expect(admit(core, '')).toEqual(['shutdown'])
 })
 
+test('of a server that drains lets in administrators alone', () => {
+  const core = new TestCore()
+  core.admission.drain()
+  expect(core.admission.admit({ transport: 'websocket', ip: '127.0.0.1' })).toBe('shutdown')
+  expect(core.admission.admit({ transport: 'tcp', ip: '127.0.0.1' })).toBe('shutdown')
+  const admin = { transport: 'websocket', ip: '127.0.0.1', listener: 'admin' } as const
+  expect(core.admission.admit(admin)).toBeUndefined()
+  core.admission.close()
+  expect(core.admission.admit(admin)).toBe('shutdown')
+})
+
 test('counts TCP and TLS connections of one address together, and apart from WebSockets', () => {
   const core = new TestCore({ 'tcp-max-connections-per-ip': '1', 'protected-mode': 'no' })
   core.admission.joined(core.connect({ transport: 'websocket' }).client, '192.0.2.1')

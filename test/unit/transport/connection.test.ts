@@ -138,14 +138,15 @@ describe('A held connection', () => {
   test('reads and executes nothing until it is released', async () => {
     let release = (): void => {}
     const login = new Promise<void>((resolve) => (release = resolve))
-    const { connection, sink, read } = open({}, {}, login)
-    expect(sink.paused).toBe(true)
+    const { client, connection, sink, read } = open({}, {}, login)
+    expect([sink.paused, client.isWaiting]).toEqual([true, true])
     connection.receiveLent(PING)
     connection.receive(PING)
-    expect(read()).toBe('')
+    expect([read(), client.queryBytes]).toEqual(['', 2 * PING.length])
     release()
     await login
-    expect([sink.paused, read()]).toEqual([false, '+PONG\r\n+PONG\r\n'])
+    expect([sink.paused, client.isWaiting, client.queryBytes]).toEqual([false, false, 0])
+    expect(read()).toBe('+PONG\r\n+PONG\r\n')
   })
 
   test('ends where what it waits for fails', async () => {

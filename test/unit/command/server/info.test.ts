@@ -105,6 +105,13 @@ describe('INFO counts', () => {
   })
 })
 
+test('INFO server says that the server drains', () => {
+  const server = new TestCore()
+  expect(fields(server, 'server').get('respcast_draining')).toBe('0')
+  server.drain.begin()
+  expect(fields(server, 'server').get('respcast_draining')).toBe('1')
+})
+
 test('INFO shows the sections of Redis 8.0 in its order', () => {
   const services = new TestCore()
   const sections = (...wanted: string[]): string[] =>

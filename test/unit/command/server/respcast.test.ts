@@ -31,6 +31,46 @@ describe('RESPCAST SUBSCRIPTIONS', () => {
   })
 })
 
+describe('RESPCAST DRAIN', () => {
+  test('begins to drain, and answers how long that takes at most', () => {
+    const core = new TestCore({ 'drain-grace-seconds': '4', 'drain-seconds': '20' })
+    const client = core.connect()
+    expect(client.send('RESPCAST', 'DRAIN')).toBe(':24000\r\n')
+    expect(core.drain.isDraining).toBe(true)
+    core.clock.advance(1_000)
+    expect(client.send('RESPCAST', 'DRAIN')).toBe(':23000\r\n')
+    expect([client.client.closed, core.shutdowns]).toEqual([false, 0])
+  })
+
+  test('is answered though the server ends at once', () => {
+    const core = new TestCore({ 'drain-grace-seconds': '0', 'drain-seconds': '0' })
+    expect(core.connect().send('RESPCAST', 'DRAIN')).toBe(':0\r\n')
+    expect(core.shutdowns).toBe(1)
+  })
+
+  test('with NOW ends the server without an answer, as SHUTDOWN does', () => {
+    const core = new TestCore()
+    const client = core.connect()
+    expect(client.send('RESPCAST', 'DRAIN', 'now')).toBe('')
+    expect([client.client.closeCause?.name, core.shutdowns]).toEqual(['shutdown', 1])
+  })
+
+  test.each([
+    [['LATER'], '-ERR syntax error\r\n'],
+    [['NOW', 'NOW'], '-ERR syntax error\r\n'],
+  ])('refuses %j', (args, error) => {
+    expect(ask('DRAIN', ...args)).toBe(error)
+  })
+
+  test('is no command of a transaction', () => {
+    const client = new TestCore().connect()
+    client.send('MULTI')
+    expect(client.send('RESPCAST', 'DRAIN')).toBe(
+      '-ERR Command not allowed inside a transaction\r\n',
+    )
+  })
+})
+
 describe('RESPCAST CHECK', () => {
   test('answers the rules in their canonical form, with warnings', () => {
     expect(ask('CHECK', '+publish', '&a')).toContain('$5\r\nrules\r\n')
