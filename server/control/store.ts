@@ -54,7 +54,13 @@ export interface Heartbeat {
 
 /** The tail of the log behind an entry. */
 export type LogTail =
-  | { readonly state: 'whole'; readonly entries: readonly LoggedEntry[] }
+  | {
+      readonly state: 'whole'
+      readonly entries: readonly LoggedEntry[]
+      /** Where the log ended. Not always the last of `entries`: one that is not taken has a place too. */
+      readonly last: string
+      readonly lastUuid: string
+    }
   /** The entry is not there: trimmed, or lost by a failover. Only the whole state says what is in force. */
   | { readonly state: 'gone' }
 
@@ -77,10 +83,15 @@ export interface ControlStore {
   leave(id: string): Promise<void>
   /** Reads the log behind an entry (an id and its uuid, so that another entry with this id is not taken for it). */
   readLog(after: string, uuid: string): Promise<LogTail | StoreFailure>
-  /** Reads all registers, and the id and the uuid of the last entry that they contain for certain. */
+  /**
+   * Reads all registers, and the id and the uuid of the last entry that they contain for certain. All texts are empty where the
+   * namespace is not there.
+   */
   readState(): Promise<
     | {
         readonly state: 'read'
+        /** See {@link Heartbeat.epoch}. */
+        readonly epoch: string
         readonly last: string
         readonly lastUuid: string
         readonly registers: readonly Register[]
