@@ -1,0 +1,331 @@
+import type { Clock, Timer } from '../clock.ts'
+import type { Logger } from '../log.ts'
+import type { Journal, Position } from './journal.ts'
+import type { Ledger } from './ledger.ts'
+import type { Change, SharedPart } from './part.ts'
+import { isNewer, splitKey, type Register, type Stamp } from './register.ts'
+import type { ControlStore, Heartbeat, LoggedEntry } from './store.ts'
+
+/** Everything that a follower works with. */
+export interface FollowerHost {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly store: ControlStore
+  readonly parts: ReadonlyMap<string, SharedPart>
+  readonly ledger: Ledger
+  readonly journal: Journal
+  /** See `ControlLine`. */
+  readonly pause: () => void
+  readonly resume: () => void
+  /** Sends a heartbeat. @returns Undefined where there is no answer. */
+  readonly beat: () => Promise<Heartbeat | undefined>
+  /** The work that an entry of this gateway has begun before it was committed; undefined for others. */
+  readonly begun: (uuid: string) => number | Promise<number> | undefined
+  /** An entry is in force here: every session has lost what it takes. */
+  readonly applied: (logged: LoggedEntry, sessions: number, isDurable: Promise<boolean>) => void
+  /** The last entry is another. */
+  readonly moved: (id: string) => void
+  /** Everything in the log is in force here. */
+  readonly caughtUp: () => void
+  /** Commits what the upstream lacks, or a first gateway brings. @returns False where it has to be tried again. */
+  readonly supply: (registers: readonly Register[], mode: 'edit' | 'merge') => Promise<boolean>
+}
+
+/** Entries of which it is remembered that they were applied. */
+const MOST_RECENT = 4_096
+
+/** The wait after a failure, in ms. */
+const RETRY_MS = 500
+
+/** Registers of one entry where many are committed anew. */
+const SUPPLY_BATCH = 250
+
+/** Rounds of one catching up: the log may be trimmed meanwhile. */
+const MOST_ROUNDS = 5
+
+const LATE = { origin: { node: '', user: '', address: '' }, isLate: true } as const
+
+/**
+ * Applies the log of the namespace, entry by entry and in its order, and finds back into it after anything.
+ *
+ * Entries are a chain: each names the one before. Ids are compared for equality alone, since another upstream may give lower ones. Where
+ * the chain is broken the log is read; where the last entry is not in it any more, or the upstream is another one, all registers are, and
+ * what the upstream lacks is committed anew.
+ */
+export class Follower {
+  readonly #host: FollowerHost
+  #position: Position | undefined
+  readonly #recent = new Set<string>()
+  #isListening = false
+  #isCurrent = false
+  #isCatching = false
+  #isAgain = false
+  /** The registers have to be read: the upstream may lack some, or this gateway may. */
+  #needsState = false
+  /** What this gateway has brought along has been settled. */
+  #isSettled = false
+  /** One for each time of listening: what was begun in another is given up. */
+  #era = 0
+  #retry: Timer | undefined
+  /** Nothing of the upstream is taken until this gateway has caught up. */
+  #isHeld = false
+  /** An entry that this version cannot apply: a sentence. Nothing is followed any more. */
+  #problem: string | undefined
+
+  constructor(host: FollowerHost) {
+    this.#host = host
+    this.#position = host.journal.kept.position
+    this.#needsState = this.#position === undefined
+  }
+
+  /** Everything that was in the log at some time since the channels are in force has been applied, and the chain is whole. */
+  get isCurrent(): boolean {
+    return this.#isCurrent
+  }
+
+  /** The last entry that has been applied. */
+  get position(): Position {
+    return this.#position ?? { id: '', uuid: '', epoch: '' }
+  }
+
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** The upstream is another one than before. */
+  suspect(): void {
+    this.#needsState = true
+    if (this.#isListening) this.catchUp()
+  }
+
+  /** The channel of entries is in force: from here on none is missed. */
+  listening(): void {
+    this.#era++
+    this.#isListening = true
+    this.catchUp()
+  }
+
+  /** It is not any more. */
+  deaf(): void {
+    this.#era++
+    this.#isListening = this.#isCurrent = false
+    this.#retry?.cancel()
+    this.#release()
+  }
+
+  /** Takes an entry from the channel. */
+  message(logged: LoggedEntry): void {
+    if (!this.#isCurrent || this.#recent.has(logged.entry.uuid)) return
+    if (logged.previous !== this.position.id) {
+      this.catchUp()
+      return
+    }
+    const result = this.#apply(logged, false)
+    if (typeof result === 'number') {
+      this.#advance(logged, result)
+      return
+    }
+    const era = this.#era
+    this.#host.pause()
+    void result.then((sessions) => {
+      if (era === this.#era) this.#advance(logged, sessions)
+      this.#host.resume()
+    })
+  }
+
+  /** Reads what is missing. Until it is there, nothing that the upstream sends is taken. */
+  catchUp(): void {
+    if (this.#problem !== undefined) return
+    if (this.#isCatching) {
+      this.#isAgain = true
+      return
+    }
+    this.#isCatching = true
+    this.#isCurrent = false
+    this.#retry?.cancel()
+    if (!this.#isHeld) this.#host.pause()
+    this.#isHeld = true
+    void this.#catchUp().then((isDone) => {
+      const isAgain = this.#isAgain
+      this.#isCatching = this.#isAgain = false
+      if (isDone) this.#release()
+      else if (this.#isListening && isAgain) this.catchUp()
+      else if (this.#isListening)
+        this.#retry = this.#host.clock.after(RETRY_MS, () => this.catchUp())
+    })
+  }
+
+  #release(): void {
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    this.#host.resume()
+  }
+
+  async #catchUp(): Promise<boolean> {
+    const era = this.#era
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      if (!this.#isListening) return false
+      const beat = await this.#host.beat()
+      if (beat === undefined || era !== this.#era) return false
+      if (this.#needsState || this.position.epoch !== beat.epoch) {
+        this.#needsState = true
+        if (!(await this.#readState(beat.epoch, era))) return false
+      }
+      if (!(await this.#readTail(era))) return false
+      if (this.#needsState) continue
+      this.#isCurrent = true
+      this.#host.caughtUp()
+      return true
+    }
+    return false
+  }
+
+  /** Applies the log behind the last entry, or finds that all registers are needed. @returns False after a failure. */
+  async #readTail(era: number): Promise<boolean> {
+    const { id, uuid } = this.position
+    const tail = await this.#host.store.readLog(id, uuid)
+    if (era !== this.#era || tail.state === 'failed') return false
+    if (tail.state === 'gone') {
+      this.#needsState = true
+      return true
+    }
+    for (const logged of tail.entries) {
+      const sessions = await this.#apply(logged, true)
+      if (era !== this.#era || this.#problem !== undefined) return false
+      this.#advance(logged, sessions)
+    }
+    return true
+  }
+
+  /** Takes over all registers of the upstream that are newer, and brings it those that it lacks. */
+  async #readState(epoch: string, era: number): Promise<boolean> {
+    const { store, ledger, journal, parts, clock, log, supply } = this.#host
+    const state = await store.readState()
+    if (era !== this.#era || state.state === 'failed') return false
+    const newer = ledger.newer(state.registers)
+    if (!this.#isUsable(newer, 'the registers')) return false
+    await this.#putInForce(newer, { ...LATE, atMs: clock.wallMs() })
+    const position = { id: state.last, uuid: state.lastUuid, epoch }
+    void journal.append(newer, position)
+    const there = new Map<string, Stamp>(state.registers.map((each) => [each.key, each]))
+    const lacking: Register[] = []
+    for (const register of ledger.registers((prefix, name) => parts.get(prefix)?.valueOf(name))) {
+      if (isNewer(register, there.get(register.key))) lacking.push(register)
+    }
+    if (lacking.length > 0) {
+      log.warn(
+        { registers: lacking.length },
+        'the upstream lacks users or revocations that this gateway knows: they are committed anew',
+      )
+    }
+    for (let from = 0; from < lacking.length; from += SUPPLY_BATCH) {
+      if (!(await supply(lacking.slice(from, from + SUPPLY_BATCH), 'merge'))) return false
+      if (era !== this.#era) return false
+    }
+    if (!this.#isSettled && !(await this.#settle(there))) return false
+    if (era !== this.#era) return false
+    this.#isSettled = true
+    this.#needsState = false
+    this.#position = position
+    this.#host.moved(position.id)
+    return true
+  }
+
+  /** Commits what this gateway has and nobody has shared. */
+  async #settle(there: ReadonlyMap<string, Stamp>): Promise<boolean> {
+    const { parts, supply } = this.#host
+    for (const [prefix, part] of parts) {
+      const isNew = ![...there.keys()].some((key) => splitKey(key)[0] === prefix)
+      const isKnown = (name: string): boolean =>
+        there.has(`${prefix}:${name}`) ||
+        this.#host.ledger.stampOf(`${prefix}:${name}`) !== undefined
+      const strays = part.strays(isKnown, isNew)
+      for (let from = 0; from < strays.length; from += SUPPLY_BATCH) {
+        const registers = strays
+          .slice(from, from + SUPPLY_BATCH)
+          .map(({ name, value }) => ({ key: `${prefix}:${name}`, version: 1, uuid: '', value }))
+        // Of several first gateways one alone brings its users.
+        if (!(await supply(registers, 'edit'))) return false
+      }
+    }
+    return true
+  }
+
+  /** Puts an entry in force, but for those of its registers that are older than what is. */
+  #apply({ id, entry }: LoggedEntry, isLate: boolean): number | Promise<number> {
+    const { parts, ledger, begun } = this.#host
+    const { origin, atMs, order, registers, uuid } = entry
+    const change = { origin, atMs, isLate }
+    if (!this.#isUsable(registers, `entry ${id}`)) return 0
+    const obeying = order === undefined ? undefined : parts.get(order.part)
+    if (order !== undefined && obeying?.obey === undefined) {
+      this.#give(`entry ${id}`)
+      return 0
+    }
+    const own = begun(uuid)
+    const applied = this.#putInForce(ledger.newer(registers), change)
+    const obeyed = order && own === undefined ? (obeying?.obey?.(order.value, change) ?? 0) : 0
+    return sum([applied, obeyed, own ?? 0])
+  }
+
+  #putInForce(registers: readonly Register[], change: Change): number | Promise<number> {
+    const { parts, ledger } = this.#host
+    const byPart = new Map<string, Register[]>()
+    for (const register of registers) {
+      ledger.take(register)
+      const [prefix] = splitKey(register.key)
+      const group = byPart.get(prefix)
+      if (group) group.push(register)
+      else byPart.set(prefix, [register])
+    }
+    return sum([...byPart].map(([prefix, group]) => parts.get(prefix)?.apply(group, change) ?? 0))
+  }
+
+  /** Reports whether all registers can be put in force; otherwise this gateway stops to follow. */
+  #isUsable(registers: readonly Register[], what: string): boolean {
+    const { parts } = this.#host
+    for (const { key, value } of registers) {
+      const [prefix, name] = splitKey(key)
+      const part = parts.get(prefix)
+      if (part === undefined || (value !== undefined && !part.accepts(name, value))) {
+        this.#give(`${what} (${key})`)
+        return false
+      }
+    }
+    return true
+  }
+
+  #give(what: string): void {
+    this.#problem = `upstream-namespace: ${what} cannot be applied by this version: upgrade this gateway`
+    this.#isCurrent = false
+    this.#host.log.error(this.#problem)
+  }
+
+  #advance(logged: LoggedEntry, sessions: number): void {
+    if (this.#problem !== undefined) return
+    const { journal, moved, applied } = this.#host
+    const { id, entry } = logged
+    const position = { id, uuid: entry.uuid, epoch: this.position.epoch }
+    this.#position = position
+    this.#recent.add(entry.uuid)
+    if (this.#recent.size > MOST_RECENT) {
+      const [oldest] = this.#recent
+      if (oldest !== undefined) this.#recent.delete(oldest)
+    }
+    const isDurable = journal.append(entry.registers, position)
+    moved(id)
+    applied(logged, sessions, isDurable)
+  }
+}
+
+/** Adds numbers of sessions, in this turn if all are there. */
+function sum(counts: readonly (number | Promise<number>)[]): number | Promise<number> {
+  let total = 0
+  for (const count of counts) {
+    if (typeof count !== 'number') {
+      return Promise.all(counts).then((all) => all.reduce((sumSoFar, each) => sumSoFar + each, 0))
+    }
+    total += count
+  }
+  return total
+}
