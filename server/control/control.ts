@@ -10,10 +10,11 @@ export interface CommitRequest {
   /** Name of the ACL user, a byte string, and where it comes from. */
   readonly actor: { readonly user: string; readonly address: string }
   /**
-   * The changes are in force here already, and stay in force whatever the upstream says: revocations. They are committed later where
-   * it cannot be reached. Without it nothing is in force before it is in the log.
+   * The changes are in force here already, and stay in force whatever the upstream says: revocations, kills. They are committed later
+   * where it cannot be reached. It settles, with the number of sessions hit here, when all of them have lost what the change takes.
+   * Without it nothing is in force before it is in the log.
    */
-  readonly isLocalFirst: boolean
+  readonly enforced?: Promise<number> | undefined
   /** So many other gateways are to confirm, for so long they are waited for. */
   readonly wait: { readonly count: number | 'all'; readonly ms: number }
 }
@@ -77,6 +78,8 @@ export interface Control {
   readonly number: number
   /** Adds a part; before the start. */
   share(part: SharedPart): void
+  /** Puts in force what this gateway has kept, and begins; before the upstream is started. */
+  start(): void
   /** Commits a change, and waits for the others. Never rejects. */
   commit(request: CommitRequest): Promise<CommitOutcome>
   /** The error line that answers what this gateway may not do now; undefined while its lease lasts, and alone. */

@@ -43,7 +43,7 @@ const SUPPLY_BATCH = 250
 /** Rounds of one catching up: the log may be trimmed meanwhile. */
 const MOST_ROUNDS = 5
 
-const LATE = { origin: { node: '', user: '', address: '' }, isLate: true } as const
+const LATE = { origin: undefined, isLate: true } as const
 
 /**
  * Applies the log of the namespace, entry by entry and in its order, and finds back into it after anything.

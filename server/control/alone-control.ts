@@ -1,0 +1,35 @@
+import type { Clock } from '../clock.ts'
+import type { Control } from './control.ts'
+import type { NodeRecord } from './node.ts'
+
+/** The control plane of a gateway that shares nothing: every change is made here, and nobody else is to hear of it. */
+export function aloneControl(clock: Clock, describe: () => NodeRecord): Control {
+  return {
+    isAlone: true,
+    number: 0,
+    share: () => {},
+    start: () => {},
+    commit: () =>
+      Promise.resolve({
+        state: 'committed',
+        sessions: 0,
+        confirmed: [],
+        missing: [],
+        fenced: [],
+        isDurable: true,
+      }),
+    refusal: undefined,
+    onFence: () => {},
+    checkLease: () => {},
+    get self() {
+      return describe()
+    },
+    nodes: [],
+    problems: [],
+    figures: undefined,
+    get upstreamMs() {
+      return clock.wallMs()
+    },
+    stop: () => Promise.resolve(),
+  }
+}
