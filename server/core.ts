@@ -159,7 +159,7 @@ export class Core implements Services {
         peerLog: this.peerLog,
         registry: this.registry,
         random: parts.random,
-        atEndOfTurn,
+        atEndOfTurn: (callback) => this.flusher.beforeWrites(callback),
         subscribers: () => this.clients.all(),
       })
     this.limits = transportLimits(config)

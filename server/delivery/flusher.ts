@@ -78,6 +78,8 @@ export class Flusher {
   readonly #options: FlusherOptions
   readonly #first = new WriteQueue()
   readonly #others = new WriteQueue()
+  /** Runs before the writes of the next slice. */
+  #earlier: (() => void)[] = []
   #scheduled = false
   #holds = false
 
@@ -94,6 +96,15 @@ export class Flusher {
     if (first) this.#first.push(output)
     else this.#others.push(output)
     if (!this.#scheduled && !(first && this.#holds)) this.#schedule()
+  }
+
+  /**
+   * Calls back at the end of this turn, before outputs are written. What goes to an upstream would otherwise wait for a slice, and
+   * its publisher with it.
+   */
+  beforeWrites(callback: () => void): void {
+    this.#earlier.push(callback)
+    if (!this.#scheduled) this.#schedule()
   }
 
   /** Until {@link answer} no reply is written: all commands of one read are answered in one write. */
@@ -121,12 +132,19 @@ export class Flusher {
 
   readonly #run = (): void => {
     this.#scheduled = false
+    if (this.#earlier.length > 0) this.#runEarlier()
     const startMs = this.#options.nowMs()
     this.#write(this.#first, true, startMs)
     this.#write(this.#others, false, startMs)
     if (this.#others.isEmpty) this.#options.turn.end()
     const isLeft = !this.#first.isEmpty || !this.#others.isEmpty
     if (isLeft && !this.#scheduled) this.#schedule()
+  }
+
+  #runEarlier(): void {
+    const callbacks = this.#earlier
+    this.#earlier = []
+    for (const callback of callbacks) callback()
   }
 
   /** Writes outputs until the slice is over, at least some. */

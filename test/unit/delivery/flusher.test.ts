@@ -48,6 +48,33 @@ describe('A flusher', () => {
     expect(turns).toEqual([])
   })
 
+  test('calls back before the slice that is next, however long outputs have been waiting', () => {
+    const { flush, turns, log, outputs } = flusher(1, 20)
+    for (const output of outputs) flush.add(output, false)
+    turns.shift()?.()
+    log.length = 0
+    flush.beforeWrites(() => log.push('sent'))
+    expect(turns).toHaveLength(1)
+    turns.shift()?.()
+    expect(log.slice(0, 2)).toEqual(['sent', 'before 7'])
+  })
+
+  test('calls back at the end of the turn if nothing is to be written, and once', () => {
+    const { flush, turns, log } = flusher(0, 0)
+    flush.beforeWrites(() => log.push('first'))
+    flush.beforeWrites(() => {
+      log.push('second')
+      flush.beforeWrites(() => log.push('next turn'))
+    })
+    expect(log).toEqual([])
+    turns.shift()?.()
+    expect(log).toEqual(['first', 'second', 'end of turn'])
+    expect(turns).toHaveLength(1)
+    turns.shift()?.()
+    expect(log).toEqual(['first', 'second', 'end of turn', 'next turn', 'end of turn'])
+    expect(turns).toEqual([])
+  })
+
   test('gives the loop its turn when a flush takes longer than a tenth of a millisecond', () => {
     const { flush, turns, log, outputs } = flusher(1, 40)
     for (const output of outputs) flush.add(output, false)
