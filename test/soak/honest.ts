@@ -1,18 +1,11 @@
 import { WebSocket } from 'ws'
 import { connectRaw, encodeCommand, type RawClient } from '../support/resp-client.ts'
 import type { Target } from './peer.ts'
-import { waitedMs } from './processor.ts'
+import type { Seats } from './processor.ts'
+import { Pinger, type RoundTrip } from './round-trips.ts'
 
-/** Time between two messages of a publisher, and between two pings of the probe, in ms. */
+/** Time between two messages of a publisher, in ms. */
 const PUBLISH_MS = 5
-const PING_MS = 20
-
-/** Round trip of a PING, in ms. */
-export interface RoundTrip {
-  readonly ms: number
-  /** Without the time for which server and probe waited for a processor that others had. */
-  readonly ownMs: number
-}
 
 /** What was wrong for a client that did nothing wrong. */
 export type Complaint = string
@@ -20,11 +13,10 @@ export type Complaint = string
 /** Clients that publish and count, and one that measures how long an answer takes. */
 export class HonestClients {
   readonly complaints: Complaint[] = []
-  readonly pings: RoundTrip[] = []
   readonly #subscribers: Subscriber[] = []
   readonly #publishers: Publisher[] = []
   readonly #timers: NodeJS.Timeout[] = []
-  #probe: WebSocket | undefined
+  #pinger: Pinger | undefined
 
   /** Messages that were published so far. */
   get published(): number {
@@ -32,7 +24,12 @@ export class HonestClients {
   }
 
   /** @param serverPid Of the server, whose waiting is no fault of its own. */
-  async start(target: Target, token: string, serverPid: number | undefined): Promise<void> {
+  async start(
+    target: Target,
+    token: string,
+    serverPid: number | undefined,
+    seats: Seats,
+  ): Promise<void> {
     const url = `ws://127.0.0.1:${target.httpPort}/ws`
     const complain = (text: Complaint): void => void this.complaints.push(text)
     for (let at = 0; at < 3; at++)
@@ -43,9 +40,12 @@ export class HonestClients {
       this.#publishers.push(await Publisher.open(at, target, url, token))
     for (const publisher of this.#publishers)
       this.#timers.push(setInterval(() => publisher.publish(), PUBLISH_MS))
-    this.#probe = await open(url, token)
-    this.#probe.once('close', (code: number) => complain(`the probe was closed with ${code}`))
-    this.#measure(this.#probe, serverPid)
+    this.#pinger = await Pinger.start({ url, token, serverPid }, seats, complain)
+  }
+
+  /** Round trips of PINGs since the last call. */
+  async takeRoundTrips(): Promise<readonly RoundTrip[]> {
+    return (await this.#pinger?.take()) ?? []
   }
 
   /** Publishes no more, and waits until everybody has everything or it is certain that something is lost. */
@@ -64,31 +64,13 @@ export class HonestClients {
           this.complaints.push(`subscriber ${at} has ${got} of ${next} messages of publisher ${id}`)
       }
     }
-    this.#probe?.removeAllListeners('close').terminate()
+    this.#pinger?.close()
     for (const one of [...this.#subscribers, ...this.#publishers]) one.close()
-  }
-
-  #measure(probe: WebSocket, serverPid: number | undefined): void {
-    const ping = encodeCommand('PING')
-    const waited = (): number => waitedMs(serverPid) + waitedMs(process.pid)
-    let sentMs = 0
-    let waitedBefore = 0
-    probe.on('message', () => {
-      const ms = performance.now() - sentMs
-      this.pings.push({ ms, ownMs: Math.max(0, ms - (waited() - waitedBefore)) })
-      this.#timers.push(setTimeout(send, PING_MS))
-    })
-    const send = (): void => {
-      waitedBefore = waited()
-      sentMs = performance.now()
-      if (probe.readyState === WebSocket.OPEN) probe.send(ping)
-    }
-    send()
   }
 }
 
 /** Opens a WebSocket and takes the push with which its session begins. */
-async function open(url: string, token: string): Promise<WebSocket> {
+export async function openWebSocket(url: string, token: string): Promise<WebSocket> {
   const webSocket = new WebSocket(url, ['resp3', `bearer.${token}`])
   webSocket.on('error', () => {})
   await new Promise<void>((resolve, reject) => {
@@ -115,7 +97,7 @@ class Subscriber {
     token: string,
     complain: (text: Complaint) => void,
   ): Promise<Subscriber> {
-    const webSocket = await open(url, token)
+    const webSocket = await openWebSocket(url, token)
     const self = new Subscriber(() => webSocket.removeAllListeners('close').terminate())
     webSocket.on('message', (data) => self.#take((data as Buffer).toString('latin1'), complain))
     webSocket.once('close', (code: number) => complain(`a WebSocket was closed with ${code}`))
@@ -180,7 +162,7 @@ class Publisher {
     token: string,
   ): Promise<Publisher> {
     if (id > 0) {
-      const webSocket = await open(url, token)
+      const webSocket = await openWebSocket(url, token)
       return new Publisher(
         id,
         (command) => webSocket.send(command),

@@ -8,8 +8,10 @@ import { mintToken } from '../../server/token/mint.ts'
 import { ROOT } from '../support/process.ts'
 import { freePort } from '../support/free-port.ts'
 import { TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../support/server.ts'
-import { HonestClients, type Complaint, type RoundTrip } from './honest.ts'
+import { HonestClients, type Complaint } from './honest.ts'
 import type { Target } from './peer.ts'
+import { SHARED_SEATS, type Seats } from './processor.ts'
+import type { RoundTrip } from './round-trips.ts'
 
 const HEAP_MEGABYTES = 256
 const MEGABYTE = 1_048_576
@@ -24,6 +26,8 @@ export interface SoakOptions {
   readonly restSeconds: number
   /** Only attacks whose names contain it. */
   readonly only?: string
+  /** All processors for everybody by default. */
+  readonly seats?: Seats
 }
 
 interface Percentiles {
@@ -36,6 +40,8 @@ interface Percentiles {
 interface Probed {
   readonly turnMs: number
   readonly usedBytes: number
+  /** What the longest turns executed, if that was sampled. */
+  readonly told?: readonly string[]
 }
 
 /** Outcome of a soak. */
@@ -53,6 +59,8 @@ export interface SoakReport {
   readonly ownPing: Percentiles
   /** Longest turn of the server's event loop, in ms of processor time. */
   readonly longestTurnMs: number
+  /** What the longest turns executed, in lines of text; none unless the environment has SOAK_PROFILE. */
+  readonly longTurns: readonly string[]
   /** Resident memory of the server in MB: before the attacks, at most, and after each flood and the rest that follows it. */
   readonly megabytes: {
     readonly before: number
@@ -66,33 +74,33 @@ export interface SoakReport {
 
 /** Attacks a server whose heap is small, while honest clients count what they get. Needs a build. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
-  const { seconds, floods, seed, restSeconds, only = '' } = options
+  const { seconds, floods, seed, restSeconds, only = '', seats = SHARED_SEATS } = options
   const folder = mkdtempSync(join(tmpdir(), 'respcast-soak-'))
   const target = { respPort: await freePort(), httpPort: await freePort() }
   const logFile = join(folder, 'log')
-  const server = startServer(target, folder, logFile)
+  const server = startServer(target, folder, logFile, seats)
   let crash: string | undefined
   server.once('exit', (code, signal) => (crash = `code ${code}, ${signal ?? 'no signal'}`))
   const stopped = new Promise((resolve) => void server.once('exit', resolve))
   const honest = new HonestClients()
   try {
     await isReady(logFile, () => crash)
-    await honest.start(target, await tokenFor('honest', 'honest'), server.pid)
+    seats.preferServer(server)
+    await honest.start(target, await tokenFor('honest', 'honest'), server.pid, seats)
     await wait(500)
-    const { usedBytes: usedBefore } = await probe(server)
+    const { usedBytes: usedBefore } = await probe(server, 'look')
     const before = residentMegabytes(server)
-    honest.pings.length = 0
     let most = before
     const watch = setInterval(() => (most = Math.max(most, residentMegabytes(server))), 50)
     const pings: RoundTrip[] = []
     const rounds: Record<string, number> = {}
     const afterFloods: number[] = []
     for (let flood = 0; flood < floods && isAlive(server); flood++) {
-      honest.pings.length = 0
-      const hostile = await startHostile(target, seed + flood, only)
+      await honest.takeRoundTrips()
+      const hostile = await startHostile(target, seed + flood, only, seats)
       const endMs = performance.now() + (seconds / floods) * 1000
       while (performance.now() < endMs && isAlive(server)) await wait(50)
-      pings.push(...honest.pings)
+      pings.push(...(await honest.takeRoundTrips()))
       for (const [name, count] of Object.entries(await hostile.stop()))
         rounds[name] = (rounds[name] ?? 0) + count
       await wait(restSeconds * 1000)
@@ -100,7 +108,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     }
     await honest.finish()
     clearInterval(watch)
-    const { turnMs, usedBytes } = await probe(server)
+    const { turnMs, usedBytes, told = [] } = await probe(server, 'last')
     const lines = readFileSync(logFile, 'latin1').split('\n').length
     return {
       complaints: honest.complaints.slice(0, 20),
@@ -113,6 +121,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       ping: percentiles(pings.map(({ ms }) => ms)),
       ownPing: percentiles(pings.map(({ ownMs }) => ownMs)),
       longestTurnMs: turnMs,
+      longTurns: told,
       megabytes: { before, most, afterFloods },
       usedMegabytes: { before: usedBefore / MEGABYTE, after: usedBytes / MEGABYTE },
       logLinesPerSecond: Math.round(lines / seconds),
@@ -129,13 +138,13 @@ function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /** Asks the probe in the server, which forgets what it told. NaN if the server has ended. */
-async function probe(server: ChildProcess): Promise<Probed> {
+async function probe(server: ChildProcess, what: 'look' | 'last'): Promise<Probed> {
   const ended = { turnMs: Number.NaN, usedBytes: Number.NaN }
   if (!isAlive(server)) return ended
   return new Promise((resolve) => {
     server.once('message', (answer) => resolve(answer as Probed))
     server.once('exit', () => resolve(ended))
-    server.send('look')
+    server.send(what)
   })
 }
 
@@ -152,9 +161,10 @@ function startServer(
   { respPort, httpPort }: Target,
   folder: string,
   logFile: string,
+  seats: Seats,
 ): ChildProcess {
   const log = openSync(logFile, 'a')
-  const args = [
+  const listeners = [
     '--bind',
     '127.0.0.1',
     '--port',
@@ -164,29 +174,28 @@ function startServer(
     '--admin-port',
     '0',
   ]
-  const child = spawn(
+  const [program, ...args] = seats.server([
     process.execPath,
-    [
-      `--max-old-space-size=${HEAP_MEGABYTES}`,
-      '--expose-gc',
-      '--import',
-      join(import.meta.dirname, 'probe.mjs'),
-      join(ROOT, 'dist/server/main.js'),
-      ...args,
-      '--dir',
-      folder,
-    ],
-    {
-      stdio: ['ignore', log, log, 'ipc'],
-      cwd: folder,
-      env: {
-        PATH: process.env['PATH'],
-        RESPCAST_CONF_JWT_ISSUER: TEST_ISSUER,
-        RESPCAST_CONF_JWT_AUDIENCE: TEST_AUDIENCE,
-        RESPCAST_CONF_JWT_SECRET: TEST_SECRET.toString(),
-      },
+    `--max-old-space-size=${HEAP_MEGABYTES}`,
+    '--expose-gc',
+    '--import',
+    join(import.meta.dirname, 'probe.mjs'),
+    join(ROOT, 'dist/server/main.js'),
+    ...listeners,
+    '--dir',
+    folder,
+  ])
+  const child = spawn(program, args, {
+    stdio: ['ignore', log, log, 'ipc'],
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      ...(process.env['SOAK_PROFILE'] === undefined ? {} : { SOAK_PROFILE: '1' }),
+      RESPCAST_CONF_JWT_ISSUER: TEST_ISSUER,
+      RESPCAST_CONF_JWT_AUDIENCE: TEST_AUDIENCE,
+      RESPCAST_CONF_JWT_SECRET: TEST_SECRET.toString(),
     },
-  )
+  })
   closeSync(log)
   return child
 }
@@ -217,20 +226,19 @@ async function startHostile(
   target: Target,
   seed: number,
   only: string,
+  seats: Seats,
 ): Promise<{ stop(): Promise<Record<string, number>> }> {
   const tokens = await Promise.all(
     Array.from({ length: 20 }, (_, i) => tokenFor(`hostile:${i}`, 'h:*')),
   )
-  const child = spawn(
+  const [program, ...args] = seats.others([
     process.execPath,
-    [
-      '--import',
-      'tsx',
-      join(import.meta.dirname, 'hostile.ts'),
-      JSON.stringify({ target, tokens, seed, only }),
-    ],
-    { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] },
-  )
+    '--import',
+    'tsx',
+    join(import.meta.dirname, 'hostile.ts'),
+    JSON.stringify({ target, tokens, seed, only }),
+  ])
+  const child = spawn(program, args, { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const ended = new Promise((resolve) => void child.once('close', resolve))
