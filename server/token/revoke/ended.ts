@@ -31,6 +31,10 @@ export class EndedRevocations {
     return this.#byId.values()
   }
 
+  get(id: number): Revocation | undefined {
+    return this.#byId.get(id)
+  }
+
   add(record: Revocation): void {
     if (record.kind === 'channel') return
     this.#insert(record)

@@ -11,15 +11,25 @@ import {
   type Files,
 } from '../../files.ts'
 import { isJsonObject } from '../text.ts'
-import { REVOCATION_KINDS, type Revocation } from './revocation.ts'
+import { idOf, REVOCATION_KINDS, type Revocation } from './revocation.ts'
 
 /** One entry of the log. */
 export type LogEntry =
   | { readonly op: 'revoke'; readonly record: Revocation }
   /** TOKEN UNREVOKE. */
   | { readonly op: 'lift'; readonly id: number }
-  /** Ids below this are taken. */
+  /** Ids below this are taken; of ids that begin with the number of a gateway, the counter after it. */
   | { readonly op: 'next'; readonly id: number }
+  /** A register that gateways share: that of a revocation has the record, a deleted one null. */
+  | {
+      readonly op: 'register'
+      readonly key: string
+      readonly version: number
+      readonly uuid: string
+      readonly value: string | Revocation | null
+    }
+  /** The last entry of the log of gateways that has been applied. */
+  | { readonly op: 'at'; readonly id: string; readonly uuid: string; readonly epoch: string }
 
 /** The calls of the file system that the log makes; tests let them fail. */
 export type LogFiles = Files & Pick<typeof nodeFiles, 'readFile'>
@@ -155,6 +165,12 @@ export class RevocationLog {
     })
   }
 
+  /** Writes the file anew, with what is in force by then. Never rejects. @returns As {@link append}. */
+  rewrite(): Promise<boolean> {
+    this.#mustRewrite = true
+    return this.append(Buffer.alloc(0))
+  }
+
   /** Closes the file after the writes that are under way. */
   async close(): Promise<void> {
     if (this.#isWriting) await this.append(Buffer.alloc(0))
@@ -243,10 +259,15 @@ const LF = 0x0a
 
 /** Encodes an entry: a line `<length> <crc-32> <json>`, in ASCII alone. */
 export function encodeEntry(entry: LogEntry): Buffer {
-  const json = JSON.stringify(entry).replace(/[\u007f-\uffff]/g, (unit) => {
+  const json = asciiJson(entry)
+  return Buffer.from(`${hex(json.length)} ${hex(crc32(json))} ${json}\n`, 'latin1')
+}
+
+/** JSON in ASCII alone. Of a record it is the value of its register: the same record has the same text. */
+export function asciiJson(value: LogEntry | Revocation): string {
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => {
     return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
-  return Buffer.from(`${hex(json.length)} ${hex(crc32(json))} ${json}\n`, 'latin1')
 }
 
 /**
@@ -332,7 +353,30 @@ function parseEntry(json: string): LogEntry | undefined {
   if (!isJsonObject(value)) return undefined
   const { op, id, record } = value
   if (op === 'lift' || op === 'next') return isId(id) ? { op, id } : undefined
+  if (op === 'register') return readRegister(value)
+  if (op === 'at') {
+    const { uuid, epoch } = value
+    return isText(id) && isText(uuid) && isText(epoch) ? { op, id, uuid, epoch } : undefined
+  }
   return op === 'revoke' && isRecord(record) ? { op, record: whole(record) } : undefined
+}
+
+function readRegister({
+  key,
+  version,
+  uuid,
+  value,
+}: Readonly<Record<string, unknown>>): LogEntry | undefined {
+  if (!isText(key) || !isText(uuid) || typeof version !== 'number') return undefined
+  const register = { op: 'register', key, version, uuid } as const
+  if (idOf(key) === undefined || value === null) {
+    return value === null || isText(value) ? { ...register, value } : undefined
+  }
+  return isRecord(value) ? { ...register, value: whole(value) } : undefined
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 function isId(value: unknown): value is number {

@@ -1,3 +1,4 @@
+import { splitKey } from '../../control/register.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import type { KeyNames } from '../verify/keys.ts'
 
@@ -72,6 +73,20 @@ type RevocationSubject = Pick<
   CompiledGrant,
   'sub' | 'jti' | 'group' | 'roles' | 'kid' | 'key' | 'issuerAlias' | 'issuedAtMs'
 >
+
+/** Prefix of the registers of revocations; their names are ids. */
+export const REVOCATION_PREFIX = 'r'
+
+/** The key of the register of a revocation. */
+export function keyOf(id: number): string {
+  return `${REVOCATION_PREFIX}:${id}`
+}
+
+/** The id of the revocation whose register this is; undefined for a register of another part. */
+export function idOf(key: string): number | undefined {
+  const [prefix, name] = splitKey(key)
+  return prefix === REVOCATION_PREFIX ? Number(name) : undefined
+}
 
 /** Maximum number of revocations in force. */
 export const MAX_REVOCATIONS = 250_000

@@ -1,11 +1,15 @@
 import type { Clock, Timer } from '../../clock.ts'
+import type { Journal } from '../../control/journal.ts'
+import { IDS_PER_NODE } from '../../control/node.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import { RevokedChannels } from './channels.ts'
+import { RegisterJournal } from './journal.ts'
 import { encodeEntry, RevocationLog, type LogEntry, type LogFiles, type LogHooks } from './log.ts'
 import { EndedRevocations } from './ended.ts'
 import type { IssuerTerms } from './order.ts'
 import {
   coversIssueTime,
+  idOf,
   isFrom,
   isOfKey,
   issuedBy,
@@ -29,6 +33,8 @@ interface Kept {
   readonly endsAtMs: number | undefined
   /** Monotonic: the record is kept until then, even if the wall clock is set. */
   readonly untilMs: number
+  /** It was ordered here, by this process. */
+  readonly isOwn?: boolean
 }
 
 /**
@@ -42,7 +48,12 @@ export class RevocationTable {
   readonly channels = new RevokedChannels()
   /** Called once for each record that has ended, when it is no longer in force. */
   onExpired: (record: Revocation) => void = () => {}
-  readonly #ended = new EndedRevocations(() => this.#nextId++)
+  readonly #ended = new EndedRevocations(() => this.#takeId())
+  readonly #journal = new RegisterJournal(
+    (id) => this.get(id),
+    (entries) => this.#write(entries),
+  )
+  readonly #nodeNumber: () => number
   readonly #clock: Clock
   readonly #terms: () => readonly IssuerTerms[]
   readonly #log: RevocationLog | undefined
@@ -54,13 +65,14 @@ export class RevocationTable {
   readonly #ends = new Map<number, number[]>()
   #nextEnd = Number.POSITIVE_INFINITY
   #timer: Timer | undefined
+  /** The counter of ids: beyond that of every id that was seen, whoever gave it. */
   #nextId = 1
   #isReadOnly = false
 
   /**
    * @param options `terms`: of the issuers as they are now. `path`: the log, an absolute path; without it records live as long as
    *   the process. `onDurable`, `onUnfinished`: see {@link LogHooks}. `confirm`: rejects where another process has taken the
-   *   log over.
+   *   log over. `nodeNumber`: of this gateway as it is now, 0 alone.
    */
   constructor(options: {
     readonly clock: Clock
@@ -70,11 +82,13 @@ export class RevocationTable {
     readonly onDurable?: LogHooks['onDurable']
     readonly onUnfinished?: LogHooks['onUnfinished']
     readonly confirm?: () => Promise<void>
+    readonly nodeNumber?: () => number
   }) {
-    const { clock, terms = () => [], path = '', files, confirm } = options
+    const { clock, terms = () => [], path = '', files, confirm, nodeNumber = () => 0 } = options
     const { onDurable = () => {}, onUnfinished = () => {} } = options
     this.#clock = clock
     this.#terms = terms
+    this.#nodeNumber = nodeNumber
     if (path !== '') {
       const hooks = { onDurable, onUnfinished }
       this.#log = new RevocationLog(path, clock, () => this.#encoded(), hooks, files, confirm)
@@ -93,6 +107,31 @@ export class RevocationTable {
   /** The problem that `/readyz` reports; undefined if there is none. */
   get problem(): string | undefined {
     return this.#log?.problem
+  }
+
+  /** What gateways share of this and other parts, in the same file. */
+  get journal(): Journal {
+    return this.#journal
+  }
+
+  /** The record of an id that is in force, or that has ended and is remembered. */
+  get(id: number): Revocation | undefined {
+    return this.#byId.get(id)?.record ?? this.#ended.get(id)
+  }
+
+  /** Reports whether a record in force was ordered here, by this process. */
+  isOwn(id: number): boolean {
+    return this.#byId.get(id)?.isOwn === true
+  }
+
+  /** Reports whether gateways share this revocation, or its deletion. */
+  isShared(id: number): boolean {
+    return this.#journal.knows(id)
+  }
+
+  /** The records that have ended and are remembered. */
+  ended(): IterableIterator<Revocation> {
+    return this.#ended.list()
   }
 
   /** The records in force, oldest first. */
@@ -184,7 +223,11 @@ export class RevocationTable {
     const inForce = new Map<number, Revocation>()
     for (const entry of entries) {
       if (entry.op === 'revoke') inForce.set(entry.record.id, entry.record)
-      else if (entry.op === 'lift') inForce.delete(entry.id)
+      else if (entry.op === 'lift') {
+        inForce.delete(entry.id)
+        this.#journal.forget(entry.id)
+      } else if (entry.op === 'register') this.#readRegister(entry, inForce)
+      this.#journal.take(entry)
       this.#nextId = Math.max(this.#nextId, nextIdOf(entry))
     }
     const nowMs = this.#clock.wallMs()
@@ -197,15 +240,69 @@ export class RevocationTable {
     if (tookOver && entries.length > 0) {
       this.#nextId = (Math.floor((this.#nextId - 1) / ID_BLOCK) + 1) * ID_BLOCK + 1
     }
-    await this.#log.prepare(tookOver || this.size + this.#ended.size + 1 < entries.length)
+    await this.#log.prepare(tookOver || this.#live().length < entries.length)
+  }
+
+  #readRegister(
+    { key, value }: Extract<LogEntry, { readonly op: 'register' }>,
+    inForce: Map<number, Revocation>,
+  ): void {
+    const id = idOf(key)
+    if (id === undefined) return
+    if (typeof value === 'object' && value !== null) inForce.set(id, value)
+    else inForce.delete(id)
   }
 
   /** Puts a revocation in force. It survives a restart once {@link commit} has settled. */
   add(order: RevocationOrder, by: string, hit: number): Revocation {
     const atMs = Math.floor(this.#clock.wallMs())
-    const record: Revocation = { ...order, id: this.#nextId++, by, atMs, hit }
-    this.#insert(record)
+    const record: Revocation = { ...order, id: this.#takeId(), by, atMs, hit }
+    this.#insert(record, true)
     return record
+  }
+
+  /**
+   * Puts a revocation of other gateways in force, or remembers it if it has ended. One of the same id is replaced. They may be more
+   * than {@link MAX_REVOCATIONS}: what holds elsewhere holds here.
+   */
+  adopt(record: Revocation): void {
+    this.lift(record.id)
+    this.passed(record.id)
+    if ((this.endOf(record) ?? Infinity) > this.#clock.wallMs()) this.#insert(record)
+    else this.#ended.add(record)
+  }
+
+  /** An id was given by another gateway, which may have had the number that this one has now: it is not given again. */
+  passed(id: number): void {
+    this.#nextId = Math.max(this.#nextId, counterOf(id) + 1)
+  }
+
+  /**
+   * Gives revocations ids of the number that this gateway has now. They survive a restart under their new ids once the promise has
+   * settled; until then under the old ones.
+   *
+   * @returns The records as they are now, and a promise that settles once they are on disk.
+   */
+  renumber(ids: readonly number[]): {
+    readonly records: readonly Revocation[]
+    readonly written: Promise<boolean>
+  } {
+    const records: Revocation[] = []
+    for (const id of ids) {
+      const kept = this.#byId.get(id)
+      const old = this.lift(id)
+      if (!old) continue
+      const record: Revocation = { ...old, id: this.#takeId() }
+      records.push(record)
+      if (!kept) {
+        this.#ended.add(record)
+        continue
+      }
+      this.#file({ ...kept, record })
+      if (kept.endsAtMs !== undefined) this.#endAt(record.id, Math.ceil(kept.endsAtMs / 1000))
+    }
+    const isWritten = records.length > 0 && !this.#isReadOnly
+    return { records, written: (isWritten && this.#log?.rewrite()) || Promise.resolve(true) }
   }
 
   /** Takes a revocation out of force. @returns The record, if there was one. */
@@ -245,9 +342,15 @@ export class RevocationTable {
    *
    * @returns False where it could not be written.
    */
-  async commit(change: Exclude<LogEntry, { readonly op: 'next' }>): Promise<boolean> {
+  async commit(change: Extract<LogEntry, { readonly op: 'revoke' | 'lift' }>): Promise<boolean> {
+    // Gateways may have a register of it still: then it comes back when this one is with them again.
+    if (change.op === 'lift') this.#journal.forget(change.id)
+    return this.#write([change])
+  }
+
+  async #write(entries: readonly LogEntry[]): Promise<boolean> {
     if (this.#isReadOnly) return true
-    return this.#log?.append(encodeEntry(change)) ?? true
+    return this.#log?.append(Buffer.concat(entries.map(encodeEntry))) ?? true
   }
 
   /** Stops the timer, and closes the log after the writes that are under way. */
@@ -256,10 +359,14 @@ export class RevocationTable {
     await this.#log?.close()
   }
 
-  #insert(record: Revocation): void {
+  #takeId(): number {
+    return this.#nodeNumber() * IDS_PER_NODE + this.#nextId++
+  }
+
+  #insert(record: Revocation, isOwn = false): void {
     const endsAtMs = this.endOf(record)
     const leftMs = endsAtMs === undefined ? Infinity : endsAtMs - this.#clock.wallMs()
-    this.#file({ record, endsAtMs, untilMs: this.#clock.monotonicMs() + leftMs })
+    this.#file({ record, endsAtMs, untilMs: this.#clock.monotonicMs() + leftMs, isOwn })
     if (endsAtMs !== undefined) this.#endAt(record.id, Math.ceil(endsAtMs / 1000))
   }
 
@@ -326,15 +433,37 @@ export class RevocationTable {
 
   /** Everything in force or remembered, encoded: the content of a log that is written anew. */
   #encoded(): Buffer {
-    const entries = [encodeEntry({ op: 'next', id: this.#nextId })]
+    return Buffer.concat(this.#live().map(encodeEntry))
+  }
+
+  #live(): readonly LogEntry[] {
+    const entries: LogEntry[] = [{ op: 'next', id: this.#nextId }]
+    const held = new Set<Revocation>()
+    for (const entry of this.#journal.entries((record) => held.add(record))) entries.push(entry)
+    // After the registers: a record may know of more keys than its register.
     for (const record of [...this.#ended.list(), ...this.list()]) {
-      entries.push(encodeEntry({ op: 'revoke', record }))
+      if (!held.has(record)) entries.push({ op: 'revoke', record })
     }
-    return Buffer.concat(entries)
+    return entries
   }
 }
 
+/** The part of an id that its gateway counts up. */
+function counterOf(id: number): number {
+  return id % IDS_PER_NODE
+}
+
 function nextIdOf(entry: LogEntry): number {
-  if (entry.op === 'next') return entry.id
-  return (entry.op === 'revoke' ? entry.record.id : entry.id) + 1
+  switch (entry.op) {
+    case 'next':
+      return entry.id
+    case 'revoke':
+      return counterOf(entry.record.id) + 1
+    case 'lift':
+      return counterOf(entry.id) + 1
+    case 'register':
+      return counterOf(idOf(entry.key) ?? 0) + 1
+    case 'at':
+      return 1
+  }
 }
