@@ -42,6 +42,7 @@ import { Registry, type PublishSpace } from './pubsub/registry.ts'
 import type { TokenExplainer } from './token/explain/explain.ts'
 import { validateRolePattern } from './token/grant/placeholders.ts'
 import type { AuditLog } from './token/revoke/audit.ts'
+import type { SharedRevocations } from './token/revoke/shared-revocations.ts'
 import type { TokenAuthenticator } from './token/session/authenticator.ts'
 import { PatternDrops } from './token/session/costly-patterns.ts'
 import type { TokenSessions } from './token/session/sessions.ts'
@@ -70,6 +71,8 @@ interface CoreParts {
   readonly arenas?: Arenas
   /** The way to other gateways; by default that of the directive `upstream`. */
   readonly backplane?: (registry: Registry) => Backplane
+  /** The number of this gateway among those that share revocations, as it is now; 0 alone. */
+  readonly nodeNumber?: () => number
   /** Memory of the process. */
   readonly memory?: () => MemoryFacts
 }
@@ -110,6 +113,8 @@ export class Core implements Services {
   readonly explainer: TokenExplainer
   readonly login: Login
   readonly audit: Pick<AuditLog, 'recent'>
+  /** Revocations as gateways share them. */
+  readonly sharedRevocations: SharedRevocations
   readonly pause: Pause
   readonly monitors: MonitorFeed
   readonly slowLog: SlowLog
@@ -149,7 +154,8 @@ export class Core implements Services {
       turn,
     )
 
-    this.clients = new ClientTable(clock)
+    const { nodeNumber = () => 0 } = parts
+    this.clients = new ClientTable(clock, nodeNumber)
     this.backplane =
       parts.backplane?.(this.registry) ??
       createBackplane({
@@ -187,11 +193,12 @@ export class Core implements Services {
 
     this.users.onChange((changes) => applyUserChanges(this.clients, changes))
     const { fetch, random } = parts
-    const tokens = createTokens(this, fetch, random)
+    const tokens = createTokens(this, fetch, random, nodeNumber)
     this.authenticator = tokens.authenticator
     this.tokens = tokens.sessions
     this.explainer = tokens.explainer
     this.audit = tokens.audit
+    this.sharedRevocations = tokens.shared
     this.#openRevocations = tokens.open
 
     this.login = new Login(this)

@@ -6,6 +6,7 @@ import { RespcastError } from '../errors.ts'
 import { shown } from '../log.ts'
 import { TokenExplainer } from './explain/explain.ts'
 import { AuditLog } from './revoke/audit.ts'
+import { SharedRevocations } from './revoke/shared-revocations.ts'
 import { RevocationTable } from './revoke/table.ts'
 import { TokenAuthenticator } from './session/authenticator.ts'
 import { TokenSessions } from './session/sessions.ts'
@@ -23,17 +24,21 @@ type TokenHost = Pick<
 /**
  * Builds the parts that log tokens in and keep their sessions.
  *
+ * @param nodeNumber The number of this gateway, as it is now; 0 alone.
  * @throws RespcastError `ERR_CONFIG`: an issuer cannot be used as it is configured.
  */
 export function createTokens(
   server: TokenHost,
   fetch: Fetch,
   random: () => number,
+  nodeNumber: () => number,
 ): {
   authenticator: TokenAuthenticator
   sessions: TokenSessions
   explainer: TokenExplainer
   audit: Pick<AuditLog, 'recent'>
+  /** The revocations as gateways share them. */
+  shared: SharedRevocations
   /**
    * Takes the directory, if tokens can log in, and reads the revocations in force.
    *
@@ -82,6 +87,7 @@ export function createTokens(
     terms: () => issuersOf(config),
     path,
     confirm,
+    nodeNumber,
     onDurable: (isDurable, error) => {
       if (isDurable) log.info({ path }, 'revocations are durable again')
       else log.error({ err: error, path }, 'revocations are in force but not durable')
@@ -139,7 +145,8 @@ export function createTokens(
     },
     openFiles: () => openFiles(true),
   })
-  return { authenticator, sessions, explainer, audit, open }
+  const shared = new SharedRevocations(revocations, sessions.revocation)
+  return { authenticator, sessions, explainer, audit, shared, open }
 }
 
 /**

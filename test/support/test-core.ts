@@ -161,12 +161,14 @@ export class TestCore extends Core {
    * @param log Silent by default; `recorded-log.ts` has one that can be read.
    * @param env Secrets of the issuer; by default {@link SECRET}.
    * @param backplane Alone by default; `fake-backplane.ts` has one that the test answers by hand.
+   * @param nodeNumber Among the gateways that share revocations.
    */
   constructor(
     directives: Directives = {},
     log: Logger = silentLog(),
     env: Readonly<Record<string, string>> = { RESPCAST_CONF_JWT_SECRET: SECRET.toString('latin1') },
     backplane: (registry: Registry) => Backplane = alone,
+    nodeNumber: () => number = () => 0,
   ) {
     const turn = new ManualTurn()
     const arenas = new PoisonedArenas()
@@ -183,6 +185,7 @@ export class TestCore extends Core {
       shutdown: () => this.shutdowns++,
       arenas,
       backplane,
+      nodeNumber,
       memory: () => ({ used: 3_000, peak: 4_000, rss: 6_000, startup: 1_000, system: 8_000 }),
     })
     this.turn = turn

@@ -77,6 +77,7 @@ function writeEntry(reply: ReplyWriter, entry: AuditEntry): void {
     action: entry.action,
     by: entry.by,
     address: entry.address,
+    node: entry.node ?? '',
     id: entry.id,
     kind: entry.kind,
     target: entry.target,

@@ -13,6 +13,8 @@ export interface AuditEntry {
   readonly by: string
   /** `ip:port` of the connection. */
   readonly address: string
+  /** Id of the gateway at which it was ordered; left out by one that is alone. */
+  readonly node?: string | undefined
   /** Of the revocation. */
   readonly id: number
   readonly kind: string
@@ -227,6 +229,7 @@ function isAuditEntry(value: object): value is AuditEntry {
   return (
     TEXTS.every((name) => typeof fields[name] === 'string') &&
     NUMBERS.every((name) => typeof fields[name] === 'number') &&
+    (fields.node === undefined || typeof fields.node === 'string') &&
     (fields.action === 'revoke' || fields.action === 'unrevoke') &&
     typeof fields.durable === 'boolean'
   )

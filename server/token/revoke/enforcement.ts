@@ -6,6 +6,7 @@ import {
   type Subscription,
 } from '../../client/lost-subscriptions.ts'
 import { issuersOf } from '../../config/issuers.ts'
+import type { Change } from '../../control/part.ts'
 import type { Space } from '../../pubsub/subscriber.ts'
 import type { MessageKind } from '../../resp/push.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
@@ -15,6 +16,7 @@ import type { SessionHost } from '../session/sessions.ts'
 import { fromByteString } from '../text.ts'
 import type { AuditEntry } from './audit.ts'
 import { reachOf } from './channels.ts'
+import { asciiJson } from './log.ts'
 import { optionsOf, readOrder, type ReadOrder } from './order.ts'
 import { isFrom, isNamed, isOfKey, messageOf, namesKey } from './revocation.ts'
 import type { Revocation, RevocationOrder } from './revocation.ts'
@@ -26,6 +28,15 @@ export interface RevocationActor {
   /** Name of the ACL user, a byte string. */
   readonly user: string
   readonly address: string
+  /** Id of the gateway; left out by one that is alone. */
+  readonly node?: string | undefined
+}
+
+/** A revocation that was just ordered, and is in force here. */
+interface BegunRevocation {
+  readonly record: Revocation
+  /** Settles when no session that it hits here gets anything any more, and it is on disk, or cannot be. Never rejects. */
+  readonly done: Promise<RevocationOutcome>
 }
 
 /** The result of a revocation. */
@@ -57,6 +68,10 @@ export class Enforcement {
   readonly #table: RevocationTable
   readonly #sessions: LiveSessions
   readonly #returns: ReturnSlots
+  /** Cuts under way, by the id of their record. */
+  readonly #cutting = new Map<number, Promise<void>>()
+  /** Called with a record in force here that gateways do not have so, and are to have. */
+  onUncommitted: (record: Revocation) => void = () => {}
 
   constructor(parts: SessionHost, table: RevocationTable, sessions: LiveSessions) {
     this.#parts = parts
@@ -124,15 +139,87 @@ export class Enforcement {
    *
    * Never rejects.
    */
-  async revoke(order: RevocationOrder, actor: RevocationActor): Promise<RevocationOutcome> {
+  revoke(order: RevocationOrder, actor: RevocationActor): Promise<RevocationOutcome> {
+    return this.begin(order, actor).done
+  }
+
+  /** As {@link revoke}, with the record at once, so that others can be told of it meanwhile. */
+  begin(order: RevocationOrder, actor: RevocationActor): BegunRevocation {
     const targets = this.targets(order)
     const record = this.#table.add(order, actor.user, targets.length)
-    const [, durable] = await Promise.all([
+    const written = Promise.all([
       this.#enforce(record, targets),
       this.#table.commit({ op: 'revoke', record }),
     ])
-    await this.#note('revoke', record, actor, record.hit, durable)
-    return { sessions: targets.length, durable }
+    const finish = async (): Promise<RevocationOutcome> => {
+      const [, durable] = await written
+      await this.#note('revoke', record, actor, record.hit, durable)
+      return { sessions: targets.length, durable }
+    }
+    return { record, done: finish() }
+  }
+
+  /**
+   * Puts records of other gateways in force, and takes others out of it, within the call. A record that this gateway has ordered
+   * itself comes back as well.
+   *
+   * @param lifted Ids.
+   * @returns When no session gets anything any more that the records take from it: the number of sessions that they hit here.
+   */
+  async adopt(
+    records: readonly Revocation[],
+    lifted: readonly number[],
+    change: Change,
+  ): Promise<number> {
+    const fresh: Revocation[] = []
+    const cuts: Promise<void>[] = []
+    let ownHits = 0
+    for (const record of records) {
+      const known = this.#table.get(record.id)
+      if (known && asciiJson(known) === asciiJson(record)) {
+        if (this.#table.isOwn(known.id)) ownHits += known.hit
+        const cut = this.#cutting.get(known.id)
+        if (cut) cuts.push(cut)
+      } else fresh.push(this.#adoptOne(record, known, change))
+    }
+    for (const id of lifted) this.#drop(id, change)
+    // All are in force before the first session is cut: cutting leaves time to others.
+    const hit = new Set<Client>()
+    for (const record of fresh) {
+      const targets = this.targets(record)
+      for (const client of targets) hit.add(client)
+      cuts.push(this.#enforce(record, targets))
+      this.#noteShared('revoke', record, change, targets.length)
+    }
+    await Promise.all(cuts)
+    return ownHits + hit.size
+  }
+
+  /** @returns The record as it is in force now. */
+  #adoptOne(record: Revocation, known: Revocation | undefined, change: Change): Revocation {
+    if (known && isSameOrder(known, record)) {
+      // Keys that each of two gateways has found are revoked at both.
+      const keys = [...new Set([...(record.keys ?? []), ...(known.keys ?? [])])]
+      const grown = keys.length > (record.keys?.length ?? 0)
+      const joined = grown ? { ...record, keys } : record
+      this.#table.adopt(joined)
+      if (grown) this.onUncommitted(joined)
+      return joined
+    }
+    if (known && !this.#table.isShared(known.id)) {
+      // Two gateways had the same number one after the other, and this one was cut off when it used it.
+      for (const moved of this.#table.renumber([known.id]).records) this.onUncommitted(moved)
+    } else if (known) this.#drop(known.id, { ...change, origin: undefined })
+    this.#table.adopt(record)
+    return record
+  }
+
+  #drop(id: number, change: Change): void {
+    this.#table.passed(id)
+    const record = this.#table.lift(id)
+    if (!record) return
+    this.#relax(record)
+    this.#noteShared('unrevoke', record, change, 0)
   }
 
   /**
@@ -224,14 +311,20 @@ export class Enforcement {
     log.warn({ revocation: grown.id, keys: grown.keys }, 'a revocation holds against further keys')
     void this.#enforce(grown, this.targets(grown))
     void this.#table.commit({ op: 'revoke', record: grown })
+    this.onUncommitted(grown)
   }
 
   /** Cuts or restricts the sessions that a record hits. The first slice is done within the call. */
   async #enforce(record: Revocation, targets: readonly Client[]): Promise<void> {
-    await this.#inSlices(targets, (client, grant) => {
+    if (targets.length === 0) return
+    const { id } = record
+    const cut = this.#inSlices(targets, (client, grant) => {
       if (record.kind === 'channel') this.#restrict(client, record)
       else if (isNamed(record, grant)) this.cut(client, record)
     })
+    this.#cutting.set(id, cut)
+    await cut
+    if (this.#cutting.get(id) === cut) this.#cutting.delete(id)
   }
 
   /** Calls `act` for each client that has a session still; one may have logged in as another subject meanwhile. */
@@ -277,19 +370,31 @@ export class Enforcement {
     })
   }
 
+  /** Notes an entry of the log of gateways, which is durable there. */
+  #noteShared(
+    action: AuditEntry['action'],
+    record: Revocation,
+    { origin, atMs }: Change,
+    hit: number,
+  ): void {
+    if (origin) void this.#note(action, record, origin, hit, true, atMs)
+  }
+
   async #note(
     action: AuditEntry['action'],
     record: Revocation,
     actor: RevocationActor,
     hit: number,
     durable: boolean,
+    atMs = Math.floor(this.#parts.clock.wallMs()),
   ): Promise<void> {
-    const { audit, clock, log } = this.#parts
+    const { audit, log } = this.#parts
     const entry: AuditEntry = {
-      atMs: Math.floor(clock.wallMs()),
+      atMs,
       action,
       by: fromByteString(actor.user),
       address: actor.address,
+      ...(actor.node === undefined ? {} : { node: actor.node }),
       id: record.id,
       kind: record.kind,
       target: fromByteString(record.target),
@@ -305,4 +410,9 @@ export class Enforcement {
       log.error({ err: error }, 'token-audit-file cannot be written')
     }
   }
+}
+
+/** Reports whether two records are one order; either may know of keys that the other does not. */
+function isSameOrder(one: Revocation, other: Revocation): boolean {
+  return asciiJson({ ...one, keys: undefined }) === asciiJson({ ...other, keys: undefined })
 }

@@ -7,9 +7,14 @@ import { tokenFor } from '../../../support/tokens.ts'
  * A server, and an administrator on it.
  *
  * @param env Secrets of the issuer, see {@link TestCore}.
+ * @param nodeNumber See {@link TestCore}.
  */
-export function revocable(options: Directives = {}, env?: Readonly<Record<string, string>>) {
-  const server = new TestCore(options, undefined, env)
+export function revocable(
+  options: Directives = {},
+  env?: Readonly<Record<string, string>>,
+  nodeNumber?: number,
+) {
+  const server = new TestCore(options, undefined, env, undefined, () => nodeNumber ?? 0)
   const admin = server.connect({ protocol: 3 })
   /** A session of a token with these grants; what its login was answered is taken. */
   const session = async (

@@ -1,0 +1,136 @@
+import { IDS_PER_NODE } from '../../control/node.ts'
+import type { Change, SharedPart } from '../../control/part.ts'
+import type { Register } from '../../control/register.ts'
+import { isJsonObject } from '../text.ts'
+import type { Enforcement } from './enforcement.ts'
+import { asciiJson } from './log.ts'
+import { idOf, REVOCATION_KINDS, REVOCATION_PREFIX, type Revocation } from './revocation.ts'
+import type { RevocationTable } from './table.ts'
+
+/**
+ * The revocations that gateways share: the name of a register is the id of a record, and its value the record as JSON. A deleted
+ * register is a revocation that was lifted.
+ */
+export class SharedRevocations implements SharedPart {
+  readonly prefix = REVOCATION_PREFIX
+  readonly #table: RevocationTable
+  readonly #enforcement: Enforcement
+
+  constructor(table: RevocationTable, enforcement: Enforcement) {
+    this.#table = table
+    this.#enforcement = enforcement
+  }
+
+  /**
+   * Called with the name of a record that is in force here and differs from its register, or has none yet: it holds against further
+   * keys, or has another id. It is to be committed, as what is local first.
+   */
+  set onUncommitted(listener: (name: string) => void) {
+    this.#enforcement.onUncommitted = (record) => listener(String(record.id))
+  }
+
+  *names(): IterableIterator<string> {
+    for (const { id } of this.#records()) if (id >= IDS_PER_NODE) yield String(id)
+  }
+
+  valueOf(name: string): string | undefined {
+    const record = this.#table.get(Number(name))
+    return record && asciiJson(record)
+  }
+
+  /** Everything that is in force here is to be in force everywhere; what gateways that ran alone have revoked gets ids of its own. */
+  strays(
+    isKnown: (name: string) => boolean,
+  ): readonly { readonly name: string; readonly value: string }[] {
+    const unknown: Revocation[] = []
+    const ofOneAlone: number[] = []
+    for (const record of this.#records()) {
+      if (record.id < IDS_PER_NODE) ofOneAlone.push(record.id)
+      else if (!isKnown(String(record.id))) unknown.push(record)
+    }
+    const all = [...this.#table.renumber(ofOneAlone).records, ...unknown]
+    return all.map((record) => ({ name: String(record.id), value: asciiJson(record) }))
+  }
+
+  accepts(name: string, value: string): boolean {
+    const record = readRecord(value)
+    return record !== undefined && record.id >= IDS_PER_NODE && String(record.id) === name
+  }
+
+  apply(registers: readonly Register[], change: Change): Promise<number> {
+    const records: Revocation[] = []
+    const lifted: number[] = []
+    for (const { key, value } of registers) {
+      const record = value === undefined ? undefined : readRecord(value)
+      if (record) records.push(record)
+      else lifted.push(idOf(key) ?? 0)
+    }
+    return this.#enforcement.adopt(records, lifted, change)
+  }
+
+  /** Those that were put together when they had ended name everybody, and are of this gateway alone. */
+  *#records(): IterableIterator<Revocation> {
+    for (const record of this.#table.list()) if (record.isMerged !== true) yield record
+    for (const record of this.#table.ended()) if (record.isMerged !== true) yield record
+  }
+}
+
+/** Tests of the fields of a record; those that may be left out take undefined. */
+const FIELDS: Readonly<Record<keyof Revocation, (value: unknown) => boolean>> = {
+  id: (value) => Number.isSafeInteger(value) && (value as number) > 0,
+  kind: (value) => (REVOCATION_KINDS as readonly unknown[]).includes(value),
+  target: isText,
+  keys: (value) => value === undefined || (Array.isArray(value) && value.every(isText)),
+  issuer: (value) => value === undefined || isText(value),
+  scope: (value) =>
+    value === undefined ||
+    (isJsonObject(value) &&
+      ['sub', 'role', 'group'].includes(value['kind'] as string) &&
+      isText(value['name'])),
+  only: (value) => value === undefined || value === 'subscribe' || value === 'publish',
+  beforeMs: isOptionalTime,
+  hard: (value) => typeof value === 'boolean',
+  expiresAtMs: isOptionalTime,
+  issuedByMs: isOptionalTime,
+  reason: isText,
+  message: isText,
+  by: isText,
+  atMs: isTime,
+  hit: isTime,
+  // It names everybody, and is of one gateway alone.
+  isMerged: (value) => value === undefined,
+}
+
+/**
+ * Reads the value of a register.
+ *
+ * @returns Undefined if it is not what {@link asciiJson} makes of a record that this version knows. A field that it does not know could
+ *   say that the record holds for fewer.
+ */
+function readRecord(value: string): Revocation | undefined {
+  let read: unknown
+  try {
+    read = JSON.parse(value)
+  } catch {
+    return undefined
+  }
+  if (!isJsonObject(read) || !Object.keys(read).every((name) => Object.hasOwn(FIELDS, name))) {
+    return undefined
+  }
+  for (const [name, isGood] of Object.entries(FIELDS)) if (!isGood(read[name])) return undefined
+  const { issuer, scope, only, beforeMs, expiresAtMs } = read
+  const whole = { ...read, issuer, scope, only, beforeMs, expiresAtMs } as unknown as Revocation
+  return asciiJson(whole) === value ? whole : undefined
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isTime(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function isOptionalTime(value: unknown): boolean {
+  return value === undefined || isTime(value)
+}
