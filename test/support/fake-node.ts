@@ -63,6 +63,30 @@ export class FakeSocket extends EventEmitter implements LinkSocket {
     return true
   }
 
+  /** Reads that wait until it is resumed; undefined while it is not paused. */
+  #held: Buffer[] | undefined
+
+  pause(): this {
+    this.#held ??= []
+    return this
+  }
+
+  resume(): this {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const bytes of held) this.#read(bytes)
+    return this
+  }
+
+  get isPaused(): boolean {
+    return this.#held !== undefined
+  }
+
+  #read(bytes: Buffer): void {
+    if (this.#held === undefined) this.emit('data', bytes)
+    else this.#held.push(bytes)
+  }
+
   cork(): void {}
 
   uncork(): void {}
@@ -95,7 +119,7 @@ export class FakeSocket extends EventEmitter implements LinkSocket {
 
   /** Bytes come from the node, as one read. */
   receive(...texts: readonly string[]): void {
-    this.emit('data', Buffer.from(texts.join(''), 'latin1'))
+    this.#read(Buffer.from(texts.join(''), 'latin1'))
   }
 
   /** The connection is made, and the handshake ends well. */

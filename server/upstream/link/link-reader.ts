@@ -98,7 +98,10 @@ export class LinkReader {
   /** The content of the bulk string that was found last; `#end` is also the end of the last line. */
   #start = 0
   #end = 0
-  #stopped = false
+  #isStopped = false
+  #isPaused = false
+  /** Stopped or paused: one look for each frame. */
+  #isHalted = false
   #isLent = false
 
   constructor(to: LinkValues) {
@@ -107,8 +110,25 @@ export class LinkReader {
 
   /** Hands nothing more over: the connection has been cut. */
   stop(): void {
-    this.#stopped = true
+    this.#isStopped = this.#isHalted = true
     this.#chunks = []
+  }
+
+  /** Hands nothing over until {@link resume}, not even what follows in the same chunk. All of it is kept. */
+  pause(): void {
+    this.#isPaused = this.#isHalted = true
+  }
+
+  /**
+   * Goes on with what was kept. Not to be called while something is handed over.
+   *
+   * @throws {RespProtocolError} It is no RESP3.
+   */
+  resume(): void {
+    this.#isPaused = false
+    this.#isHalted = this.#isStopped
+    if (this.#isHalted || this.#waiting === 0) return
+    this.#readFrames(this.#takeWaiting())
   }
 
   /**
@@ -119,29 +139,40 @@ export class LinkReader {
    * @throws {RespProtocolError} They are no RESP3.
    */
   feed(chunk: Buffer, isLent = false): void {
-    if (this.#stopped) return
+    if (this.#isStopped) return
     let bytes = chunk
     this.#isLent = isLent
-    if (this.#waiting > 0) {
+    if (this.#waiting > 0 || this.#isPaused) {
       this.#chunks.push(isLent ? Buffer.from(chunk) : chunk)
       this.#waiting += chunk.length
-      if (this.#waiting < this.#needed) return
-      bytes = Buffer.concat(this.#chunks)
-      this.#isLent = false
-      this.#chunks = []
-      this.#waiting = 0
+      if (this.#isPaused || this.#waiting < this.#needed) return
+      bytes = this.#takeWaiting()
     }
+    this.#readFrames(bytes)
+  }
+
+  /** All that was kept, in one piece. */
+  #takeWaiting(): Buffer {
+    const [only = NOTHING, ...more] = this.#chunks
+    const bytes = more.length === 0 ? only : Buffer.concat(this.#chunks)
+    this.#isLent = false
+    this.#chunks = []
+    this.#waiting = 0
+    return bytes
+  }
+
+  #readFrames(bytes: Buffer): void {
     const rest = this.#read(bytes)
-    if (this.#stopped || rest === bytes.length) return
+    if (this.#isStopped || rest === bytes.length) return
     const left = bytes.subarray(rest)
     this.#chunks.push(this.#isLent ? Buffer.from(left) : left)
     this.#waiting = bytes.length - rest
   }
 
-  /** Hands over all whole frames. @returns Where the unfinished one begins. */
+  /** Hands over all whole frames. @returns Where the unfinished one begins, or the first that is not handed over now. */
   #read(bytes: Buffer): number {
     let at = 0
-    while (at < bytes.length && !this.#stopped) {
+    while (at < bytes.length && !this.#isHalted) {
       const next = this.#readFrame(bytes, at)
       if (next < 0) return at
       at = next

@@ -13,7 +13,7 @@ import { isSameNode, nodeText, type Node } from '../node.ts'
 import type { LinkSocket, OpenSocket } from './socket.ts'
 
 /** The reason why a link ended: the label of metrics. */
-export type DownCause = 'closed' | 'silent' | 'authority' | 'refused' | 'protocol'
+export type DownCause = 'closed' | 'silent' | 'authority' | 'refused' | 'protocol' | 'fenced'
 
 /** Everything that the links of one gateway have in common. */
 export interface LinkHost {
@@ -52,6 +52,8 @@ export interface NodeFacts {
 /** Takes what a link that is up reads, and its ends. */
 export interface LinkUser extends LinkValues {
   up(facts: NodeFacts): void
+  /** Bytes have come, and are about to be handed over. */
+  readonly reading?: (() => void) | undefined
   /** What was written has been handed to the system. */
   flushed(): void
   down(cause: DownCause): void
@@ -97,6 +99,8 @@ export class Link {
   #at = 0
   #out: Uint8Array[] = []
   #isFlushDue = false
+  #isPaused = false
+  #isResumeDue = false
   #isStopped = false
 
   constructor(role: LinkState['role'], host: LinkHost, user: LinkUser) {
@@ -152,6 +156,40 @@ export class Link {
       this.#host.log.warn({ role: this.role }, problem)
     }
     this.#end(cause)
+  }
+
+  /**
+   * Takes nothing from the node until {@link resume}, not even what has been read. A link that is not up yet is made all the same, and
+   * takes nothing from then on.
+   */
+  pause(): void {
+    this.#isPaused = true
+    if (this.#isUp) this.#halt()
+  }
+
+  /** Goes on at the end of this turn, where it was. */
+  resume(): void {
+    this.#isPaused = false
+    if (this.#isResumeDue) return
+    this.#isResumeDue = true
+    this.#host.atEndOfTurn(() => {
+      this.#isResumeDue = false
+      if (!this.#isPaused) this.#goOn()
+    })
+  }
+
+  #halt(): void {
+    this.#reader?.pause()
+    this.#socket?.pause()
+  }
+
+  #goOn(): void {
+    const reader = this.#reader
+    const socket = this.#socket
+    if (!this.#isUp || reader === undefined || socket === undefined) return
+    this.#read(socket, () => reader.resume())
+    // What was kept may have halted it again, or ended it.
+    if (socket === this.#socket && !this.#isPaused) socket.resume()
   }
 
   /** Ends the link for good. */
@@ -255,17 +293,8 @@ export class Link {
       socket.write(encodeCommand(['CLIENT', 'SETINFO', 'LIB-NAME', 'respcast']))
       socket.write(encodeCommand(['INFO']))
     })
-    const read = (chunk: Buffer, isLent: boolean): void => {
-      if (socket !== this.#socket) return
-      try {
-        reader.feed(chunk, isLent)
-      } catch (error) {
-        if (!(error instanceof RespProtocolError)) throw error
-        this.cut('protocol', `upstream: ${nodeText(node)} does not speak RESP3: ${error.message}`)
-      }
-    }
-    socket.on('data', (chunk) => read(chunk, false))
-    socket.on('lent', (chunk) => read(chunk, true))
+    socket.on('data', (chunk) => this.#read(socket, () => reader.feed(chunk, false)))
+    socket.on('lent', (chunk) => this.#read(socket, () => reader.feed(chunk, true)))
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (socket !== this.#socket) return
       this.cut('closed', explainFailure(error, node))
@@ -278,6 +307,18 @@ export class Link {
       const what = waitsForTls ? noTls(node) : `upstream: ${nodeText(node)} does not answer`
       this.cut('silent', what)
     })
+  }
+
+  #read(socket: LinkSocket, feed: () => void): void {
+    if (socket !== this.#socket) return
+    if (this.#isUp) this.#user.reading?.()
+    try {
+      feed()
+    } catch (error) {
+      if (!(error instanceof RespProtocolError)) throw error
+      const address = this.#node === undefined ? '' : nodeText(this.#node)
+      this.cut('protocol', `upstream: ${address} does not speak RESP3: ${error.message}`)
+    }
   }
 
   #shakeHands(value: RespValue, node: Node): void {
@@ -309,6 +350,7 @@ export class Link {
     this.#problem = this.#logged = undefined
     this.#sinceMs = this.#host.clock.monotonicMs()
     this.#host.log.info({ role: this.role, node: nodeText(node) }, 'upstream connected')
+    if (this.#isPaused) this.#halt()
     this.#user.up(facts)
   }
 

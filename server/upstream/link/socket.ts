@@ -12,6 +12,9 @@ export interface LinkSocket {
   write(bytes: Uint8Array): boolean
   cork(): void
   uncork(): void
+  /** Reads nothing until {@link resume}. */
+  pause(): this
+  resume(): this
   destroy(): this
 }
 

@@ -126,6 +126,66 @@ describe('A link reader hands over', () => {
   })
 })
 
+describe('A link reader that is paused', () => {
+  testEachCut(
+    'hands nothing over behind the frame that paused it, and goes on in order',
+    pushOf('message', 'a', '1') +
+      pushOf('message', 'stop', '') +
+      pushOf('message', 'b', '2\r\n') +
+      ':7\r\n' +
+      pushOf('message', 'stop', '') +
+      pushOf('message', 'c', '3'),
+    (chunks) => {
+      const taken: string[] = []
+      const reader = new LinkReader({
+        message: (_space, source, _channel, payload) => {
+          taken.push(source + textOf(payload))
+          if (source === 'stop') reader.pause()
+        },
+        value: (value) => void taken.push(`value ${String(value)}`),
+      })
+      // Each chunk is lent: its memory is overwritten when it has been fed.
+      for (const chunk of chunks) {
+        const lent = Buffer.from(chunk)
+        reader.feed(lent, true)
+        lent.fill('x')
+      }
+      expect(taken).toEqual(['a1', 'stop'])
+      reader.resume()
+      expect(taken.slice(2)).toEqual(['b2\r\n', 'value 7', 'stop'])
+      reader.resume()
+      expect(taken.slice(5)).toEqual(['c3'])
+    },
+  )
+
+  test('goes on within a frame that came in parts meanwhile', () => {
+    const taken: string[] = []
+    const reader = new LinkReader({
+      message: (_space, _source, _channel, payload) => void taken.push(textOf(payload)),
+      value: () => {},
+    })
+    const stream = bytes(pushOf('message', 'n', 'whole') + pushOf('message', 'n', 'in parts'))
+    reader.pause()
+    reader.feed(stream.subarray(0, 50))
+    reader.resume()
+    reader.pause()
+    reader.feed(stream.subarray(50))
+    expect(taken).toEqual(['whole'])
+    reader.resume()
+    expect(taken).toEqual(['whole', 'in parts'])
+  })
+
+  test('hands nothing over once it has been stopped', () => {
+    const taken: string[] = []
+    const reader = new LinkReader({ message: () => {}, value: () => void taken.push('value') })
+    reader.pause()
+    reader.feed(bytes(':1\r\n'))
+    reader.stop()
+    reader.resume()
+    expect(taken).toEqual([])
+  })
+})
+
 describe('A link reader refuses', () => {
   test.each([
     ['an answer of HTTP', 'HTTP/1.1 400 Bad Request\r\n'],

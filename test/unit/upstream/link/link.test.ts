@@ -393,6 +393,69 @@ describe('A link that is up', () => {
   })
 })
 
+describe('A link that is paused', () => {
+  test('reads nothing from its socket, and goes on at the end of a turn', () => {
+    const { network, link, told, up } = linkOn()
+    const socket = up()
+    link.pause()
+    expect(socket.isPaused).toBe(true)
+    socket.receive('+a\r\n')
+    link.resume()
+    expect(told).toEqual([])
+    network.turn.end()
+    expect([told, socket.isPaused]).toEqual([['value a'], false])
+  })
+
+  test('stays so if it is paused again within the turn', () => {
+    const { network, link, told, up } = linkOn()
+    const socket = up()
+    link.pause()
+    socket.receive('+a\r\n')
+    link.resume()
+    link.pause()
+    network.turn.end()
+    expect([told, socket.isPaused]).toEqual([[], true])
+  })
+
+  test('shakes hands all the same, and reads nothing from then on', () => {
+    const { network, link, told } = linkOn()
+    link.pause()
+    link.connectTo(NODE)
+    network.clock.advance(0)
+    const { last } = network
+    last.accept()
+    last.receive(helloOf(), '+OK\r\n', infoOf(), '+a\r\n')
+    last.receive('+b\r\n')
+    expect([link.isUp, told, last.isPaused]).toEqual([true, ['up'], true])
+    link.resume()
+    network.turn.end()
+    expect(told).toEqual(['up', 'value a', 'value b'])
+  })
+
+  test('cuts the connection if what was kept is no RESP3', () => {
+    const { network, link, told, up } = linkOn()
+    const socket = up()
+    link.pause()
+    socket.receive('?\r\n')
+    link.resume()
+    network.turn.end()
+    expect([told, socket.isDestroyed]).toEqual([['down protocol'], true])
+  })
+
+  test('begins anew with the next connection', () => {
+    const { network, link, told, up } = linkOn()
+    link.pause()
+    up().receive('+of the first\r\n')
+    link.cut('silent', 'silent')
+    network.clock.advance(0)
+    network.last.shakeHands()
+    link.resume()
+    network.last.receive('+a\r\n')
+    network.turn.end()
+    expect(told).toEqual(['down silent', 'up', 'value a'])
+  })
+})
+
 describe('A link that is sent to another node', () => {
   test('is cut at once, and connects there', () => {
     const { network, link, told, up } = linkOn()
@@ -494,5 +557,58 @@ describe('On a real socket a link', () => {
     peers[0]?.destroy()
     await next(3)
     expect(told).toEqual(['up', 'PONG', 'down closed'])
+  })
+
+  test('reads nothing while it is paused, and all of it afterwards', async () => {
+    const COUNT = 50_000
+    const peers: Socket[] = []
+    const server = createServer((socket) => {
+      peers.push(socket)
+      socket.once('data', () => {
+        socket.write(helloOf() + '+OK\r\n' + infoOf())
+        for (let n = 1; n <= COUNT; n++) socket.write(pushOf('message', 'n', `${n}`))
+      })
+    })
+    ends.push(() => {
+      for (const peer of peers) peer.destroy()
+      server.close()
+    })
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const network = new FakeNetwork()
+    let seen = 0
+    let pauses = 0
+    let isPaused = false
+    await new Promise<void>((resolve, reject) => {
+      const link = new Link(
+        'subscriber',
+        network.host({ open: openSocket, atEndOfTurn: setImmediate }),
+        {
+          up: () => {},
+          flushed: () => {},
+          down: () => {},
+          value: () => {},
+          message: (_space, _source, _channel, payload) => {
+            seen++
+            if (isPaused || payload.kept().toString() !== `${seen}`) reject(new Error(`at ${seen}`))
+            if (seen === COUNT) resolve()
+            if (seen % 1_000 !== 0) return
+            isPaused = true
+            pauses++
+            link.pause()
+            // A few turns, in which more arrives.
+            const goOn = (): void => {
+              isPaused = false
+              link.resume()
+            }
+            setImmediate(() => setImmediate(() => setImmediate(goOn)))
+          },
+        },
+      )
+      ends.push(() => link.stop())
+      link.connectTo({ host: '127.0.0.1', port })
+      network.clock.advance(0)
+    })
+    expect([seen, pauses]).toEqual([COUNT, COUNT / 1_000])
   })
 })
