@@ -206,7 +206,7 @@ const UPSTREAM_FIGURES: readonly Figure[] = [
     ['role', 'address'],
     gauge(
       'respcast_upstream_link_up',
-      '1 while a connection to a node of the upstream is in use; the roles are subscriber, command and sentinel.',
+      '1 while a connection to a node of the upstream is in use; the roles are subscriber, command, control and sentinel.',
       ({ backplane }) =>
         backplane.links.map(({ role, address, isUp }) => ({
           labels: { role, address },

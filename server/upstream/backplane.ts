@@ -2,6 +2,7 @@ import type { Payload } from '../delivery/segment.ts'
 import type { PublishSpace, Registry } from '../pubsub/registry.ts'
 import type { Space, Subscriber } from '../pubsub/subscriber.ts'
 import type { ErrorLine } from '../resp/reply-writer.ts'
+import type { ControlLine } from './control-line.ts'
 
 /** The answer to a publish: receivers, or the error line that says whether it may have been published. */
 export type PublishAnswer = number | ErrorLine
@@ -34,8 +35,11 @@ export interface Gap {
 
 /** The state of one connection to the upstream, for INFO, metrics and the console. */
 export interface LinkState {
-  /** `subscriber` carries messages here, `command` publishes, `sentinel` says which node is the master. */
-  readonly role: 'subscriber' | 'command' | 'sentinel'
+  /**
+   * `subscriber` carries messages here, `command` publishes, `control` has the commands of the control plane, `sentinel` says which
+   * node is the master.
+   */
+  readonly role: 'subscriber' | 'command' | 'control' | 'sentinel'
   /** `host:port` of the node. */
   readonly address: string
   readonly isUp: boolean
@@ -45,7 +49,7 @@ export interface LinkState {
 
 /** Counters of the links since the start. Seconds are sums. */
 export interface LinkFigures {
-  /** Reconnects by cause: `closed`, `silent`, `authority`, `refused`, `protocol`. */
+  /** Reconnects by cause: `closed`, `silent`, `authority`, `refused`, `protocol`, `fenced`. */
   readonly reconnects: ReadonlyMap<string, number>
   /** Names that local subscriptions need upstream, and those of them that are confirmed. */
   readonly wanted: number
@@ -116,6 +120,8 @@ export interface Backplane {
   /** One sentence for each reason why messages cannot be handed on now: `/readyz`. */
   readonly problems: readonly string[]
   readonly links: readonly LinkState[]
+  /** The place of the control plane; undefined alone, and with `upstream-control no`. */
+  readonly control: ControlLine | undefined
   /** Undefined without an upstream. */
   readonly figures: LinkFigures | undefined
   /** Begins to connect, and returns at once: an upstream that is down does not keep the gateway from starting. */
@@ -138,6 +144,7 @@ export function alone(registry: Registry): Backplane {
     onGap: () => {},
     problems: [],
     links: [],
+    control: undefined,
     figures: undefined,
     start: () => {},
     stop: () => Promise.resolve(),

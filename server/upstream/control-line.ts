@@ -15,21 +15,29 @@ export interface ControlLine {
   /** Messages to the control plane's channels are published by this command. */
   readonly publishCommand: 'PUBLISH' | 'SPUBLISH'
   /**
-   * Sends a command to the node that holds the keys of the namespace. In a cluster it follows MOVED and ASK by itself. Replies come in
-   * the order of the commands of one connection.
+   * Sends a command to the node that holds the keys of the namespace; where {@link isUp} is false, it is lost at once. Replies come in
+   * the order of the commands. In a cluster a command that is answered MOVED, ASK, TRYAGAIN or CLUSTERDOWN is sent again where it
+   * belongs, for five seconds at most, and may then be answered behind later ones. A reply that is not there after five seconds ends
+   * the connection.
    */
   ask(reply: Reply, ...args: readonly CommandArgument[]): void
-  /** Everything that was committed before the channels were in force has been applied: names may be subscribed to. */
+  /**
+   * Everything that was committed before the channels were in force has been applied: names may be subscribed to. Without effect unless
+   * they are still in force: see {@link ControlUser.listening}.
+   */
   admit(): void
   /**
    * Takes no further message of the upstream until {@link resume}, not even of what has been read already: nothing that was published
-   * after an entry overtakes its application. Calls count; each needs its own {@link resume}.
+   * after an entry overtakes its application. Calls count; each needs its own {@link resume}, after which messages go on at the end of
+   * the turn.
+   *
+   * Confirmations wait as well, so the channels do not come into force meanwhile. A pause of more than three seconds ends the links.
    */
   pause(): void
   resume(): void
   /**
-   * Ends the subscriber links. They are made again at once, with the control plane's channels; other names wait for {@link admit}, and
-   * the messages until then are a gap.
+   * Ends the subscriber links, so that nothing more is delivered. They are made again at once, with the channels alone: all other names wait
+   * for {@link admit}, and the messages until then are a gap.
    */
   cutOff(problem: string): void
 }
@@ -41,11 +49,14 @@ export interface ControlUser {
   /** Commands can be sent: the first time, or again. @param isOther Another node than before. */
   up(isOther: boolean): void
   down(): void
-  /** All channels are in force. No other name is, and none is asked for before {@link ControlLine.admit} (in a cluster: at this node). */
+  /**
+   * All channels are in force. No other name is, and none is asked for before {@link ControlLine.admit}. In a cluster that holds for
+   * all nodes the first time, then for the node of the channels if its link was lost; if the slot has moved, names stay as they are.
+   */
   listening(): void
   /** They are not any more: entries may be missed. */
   deaf(): void
-  /** A message to one of the channels, in its place among all messages of the link. */
+  /** A message to one of the channels, in its place among all messages of the link. The bytes are the user's. */
   message(channel: string, payload: Buffer): void
   /** A subscriber link has read something. It may end the link in the call, and then nothing of it is handed on. */
   beforeRead(): void

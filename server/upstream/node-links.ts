@@ -16,6 +16,7 @@ import { nodeText, type Node } from './node.ts'
 import { MARK, Rinse } from './rinse.ts'
 import { Cover, Source } from './link/source.ts'
 import { SubscriberLink } from './link/subscriber-link.ts'
+import type { UpstreamLine } from './upstream-line.ts'
 
 /** Names that only gateways use begin so. */
 export const RESERVED_PREFIX = '{respcast:'
@@ -79,6 +80,8 @@ export interface NodeHost {
   readonly misplaced: (source: Source, line: string, links: NodeLinks) => void
   /** It is asked each second whether the cluster is up. */
   readonly isCluster: boolean
+  /** The place of the control plane, whose channels come before all other names. */
+  readonly control: UpstreamLine | undefined
 }
 
 /**
@@ -101,6 +104,10 @@ export class NodeLinks {
   /** The last beacon that came on this subscriber link; undefined before the first. */
   #lastBeacon: number | undefined
   #beaconMs = 0
+  /** Since when nothing is taken from the subscriber link; monotonic milliseconds. */
+  #pausedMs: number | undefined
+  /** So long it was paused since something was heard: that is no silence. */
+  #pauseMs = 0
   /** When each beacon that has not come was sent; monotonic milliseconds. */
   readonly #sentMs = new Map<number, number>()
   /**
@@ -145,13 +152,20 @@ export class NodeLinks {
       up: () => this.#subscriberUp(),
       down: (cause) => this.#subscriberDown(cause),
       message: (space, source, channel, payload) => this.#message(space, source, channel, payload),
+      beforeRead: host.control === undefined ? undefined : () => host.control?.beforeRead(),
       find: (space, name) =>
-        name === this.#beaconName ? this.#beaconSource : host.interest.find(space, name),
+        name === this.#beaconName
+          ? this.#beaconSource
+          : (host.control?.find(space, name, this.subscriber) ?? host.interest.find(space, name)),
       confirmed: (source) => {
         this.#accepted(source)
         if (source === this.#beaconSource) {
           this.#beaconSoon()
           this.#rinse?.begin()
+          return
+        }
+        if (host.control?.has(source) === true) {
+          host.control.confirmed()
           return
         }
         host.interest.confirmed(source)
@@ -160,6 +174,7 @@ export class NodeLinks {
       left: (source) => host.interest.dropped(source),
       lost: (source) => {
         if (source === this.#beaconSource) this.subscriber.update(source)
+        else if (host.control?.has(source) === true) host.control.lost()
         else host.lost(source, this)
       },
       refused: (source, line) => this.#refused(source, line),
@@ -177,6 +192,7 @@ export class NodeLinks {
       down: () => this.#commandDown(),
     })
     this.#timer = host.clock.every(BEACON_MS, () => this.#tick())
+    if (host.control?.isPaused === true) this.pause()
   }
 
   get node(): Node | undefined {
@@ -195,7 +211,7 @@ export class NodeLinks {
     const { link } = this.subscriber
     if (link.isUp && this.command.link.isUp) {
       if (this.#lastBeacon === undefined) problems.push('upstream: no beacon has come back yet')
-      else if (this.#host.clock.monotonicMs() - this.#beaconMs > SILENT_MS - BEACON_MS) {
+      else if (this.#silentMs() > SILENT_MS - BEACON_MS) {
         problems.push(`upstream: ${this.#text()} is silent`)
       }
     }
@@ -212,10 +228,45 @@ export class NodeLinks {
     this.subscriber.link.connectTo(node)
   }
 
-  /** Cuts both links, which are made again. */
-  cut(cause: DownCause, problem: string): void {
-    this.command.link.cut(cause, problem)
-    this.subscriber.link.cut(cause, problem)
+  /** The node is not the right one any more: both links are cut, and made again. */
+  #leave(problem: string): void {
+    this.#host.control?.leave(this, problem)
+    this.command.link.cut('authority', problem)
+    this.subscriber.link.cut('authority', problem)
+  }
+
+  /** Takes no message until {@link resume}. */
+  pause(): void {
+    this.#pausedMs ??= this.#host.clock.monotonicMs()
+    this.subscriber.link.pause()
+  }
+
+  resume(): void {
+    this.#pauseMs += this.#pausingMs(this.#heardMs)
+    this.#pausedMs = undefined
+    this.subscriber.link.resume()
+  }
+
+  /** Milliseconds for which it has been paused now, from a moment on. */
+  #pausingMs(fromMs: number): number {
+    if (this.#pausedMs === undefined) return 0
+    return this.#host.clock.monotonicMs() - Math.max(this.#pausedMs, fromMs)
+  }
+
+  /** When something proved that messages come, or was the reason why nothing has to. */
+  get #heardMs(): number {
+    return Math.max(this.#lastBeacon === undefined ? 0 : this.#beaconMs, this.#upMs)
+  }
+
+  /** Milliseconds since {@link #heardMs}, pauses left out. */
+  #silentMs(): number {
+    const heardMs = this.#heardMs
+    return this.#host.clock.monotonicMs() - heardMs - this.#pauseMs - this.#pausingMs(heardMs)
+  }
+
+  #heard(nowMs: number): void {
+    this.#upMs = nowMs
+    this.#pauseMs = 0
   }
 
   /**
@@ -414,6 +465,7 @@ export class NodeLinks {
   #message(space: Space, name: string, channel: string, payload: ReadPayload): void {
     if (channel.startsWith(RESERVED_PREFIX)) {
       if (space === 'channel' && channel === this.#beaconName) this.#ownCame(payload)
+      else this.#host.control?.message(space, channel, payload, this.subscriber)
       return
     }
     const { registry, interest, traffic } = this.#host
@@ -441,17 +493,20 @@ export class NodeLinks {
 
   #subscriberUp(): void {
     this.#lastBeacon = undefined
-    this.#upMs = this.#provenMs = this.#host.clock.monotonicMs()
+    this.#heard(this.#host.clock.monotonicMs())
+    this.#provenMs = this.#upMs
     this.#sentMs.clear()
     this.#refusals.delete('subscribe')
     this.#refusedSources.clear()
     this.command.link.hurry()
+    this.#host.control?.subscriberUp(this)
     this.subscriber.update(this.#beaconSource)
     this.#host.subscriberUp(this)
   }
 
   #subscriberDown(cause: DownCause): void {
     this.#beaconSource.state = 'out'
+    this.#host.control?.subscriberDown(this)
     const lost = this.#host.interest.linkLost(this.subscriber)
     this.#flights.linkLost()
     // A replica goes on sending what is published to it, and to it alone.
@@ -466,7 +521,7 @@ export class NodeLinks {
     this.#lastBeacon = undefined
     this.#firstBeacon = this.#beacon + 1
     this.#refusedBeacons.clear()
-    this.#upMs = this.#host.clock.monotonicMs()
+    this.#heard(this.#host.clock.monotonicMs())
     this.#masterMs = this.#upMs
     this.subscriber.link.hurry()
     this.#beaconSoon()
@@ -489,13 +544,15 @@ export class NodeLinks {
   }
 
   #refused(source: Source, line: string): void {
+    const { control } = this.#host
     const isBeacon = source === this.#beaconSource
-    if (!isBeacon && TRANSIENT.test(line)) {
-      this.#host.misplaced(source, line, this)
-      return
-    }
+    const isControl = control?.has(source) === true
+    const isTransient = !isBeacon && TRANSIENT.test(line)
+    if (isControl) control.refused(line, isTransient, this)
+    else if (isTransient) this.#host.misplaced(source, line, this)
+    if (isTransient) return
     this.#host.peerLog.write('upstreamRefusesSubscription', () => ({ reply: line }))
-    if (!isBeacon) this.#host.refused(source)
+    if (!isBeacon && !isControl) this.#host.refused(source)
     if (!source.isNeeded) return
     this.#refusedSources.add(source)
     this.#refuse('subscribe', line)
@@ -569,6 +626,7 @@ export class NodeLinks {
     }
     this.#lastBeacon = number
     this.#beaconMs = clock.monotonicMs()
+    this.#pauseMs = 0
     const sentMs = this.#sentMs.get(number)
     if (sentMs !== undefined) {
       this.#provenMs = sentMs
@@ -612,11 +670,14 @@ export class NodeLinks {
     if (!command.link.isUp || !subscriber.link.isUp) return
     if (this.#refusals.has('beacon') || this.#refusedSources.has(this.#beaconSource)) {
       // A beacon that is not allowed proves nothing when it does not come. It is tried again until it is.
-      this.#upMs = nowMs
+      this.#heard(nowMs)
       if (this.#beaconSource.state === 'out') this.subscriber.update(this.#beaconSource)
     }
-    const heardMs = Math.max(this.#lastBeacon === undefined ? 0 : this.#beaconMs, this.#upMs)
-    if (nowMs - heardMs > SILENT_MS) {
+    if (this.#pausingMs(subscriber.link.state.sinceMs) > SILENT_MS) {
+      subscriber.link.cut('silent', 'upstream: messages have waited too long for the control plane')
+      return
+    }
+    if (this.#silentMs() > SILENT_MS) {
       subscriber.link.cut('silent', `upstream: no beacon comes back from ${this.#text()}`)
       return
     }
@@ -626,7 +687,7 @@ export class NodeLinks {
   /** A master that the others do not reach goes on without them for a while, and then says that the cluster is down. */
   #clusterInfo(value: RespValue): void {
     if (isError(value) || textOf(value).includes('cluster_state:ok')) return
-    this.cut('authority', `upstream: ${this.#text()} says that the cluster is down`)
+    this.#leave(`upstream: ${this.#text()} says that the cluster is down`)
   }
 
   #role(value: RespValue): void {
@@ -637,7 +698,7 @@ export class NodeLinks {
     const role = Array.isArray(value) ? textOf((value as readonly RespValue[])[0]) : ''
     if (role === 'master') this.#masterMs = askedMs
     if (role === 'master' || isTagged(value)) return
-    this.cut('authority', `upstream: ${this.#text()} is a replica now`)
+    this.#leave(`upstream: ${this.#text()} is a replica now`)
   }
 }
 

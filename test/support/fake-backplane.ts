@@ -40,6 +40,7 @@ export class FakeBackplane implements Backplane {
   isFull = false
   readonly problems: readonly string[] = []
   readonly links = []
+  readonly control = undefined
   readonly figures = undefined
   /** Answers every message at once with this, as while the upstream is away. */
   refusal: ErrorLine | undefined

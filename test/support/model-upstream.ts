@@ -5,6 +5,7 @@ import type { PublishSpace } from '../../server/pubsub/registry.ts'
 import type { Space } from '../../server/pubsub/subscriber.ts'
 import { fixedNode, type Authority } from '../../server/upstream/topology/authority.ts'
 import type { Gap, PublishAnswer } from '../../server/upstream/backplane.ts'
+import type { ControlUser } from '../../server/upstream/control-line.ts'
 import { SingleUpstream } from '../../server/upstream/topology/single.ts'
 import { bulk, FakeNetwork, helloOf, infoOf, NODE, pushOf, type FakeSocket } from './fake-node.ts'
 import { settingsOf, type Directives } from './settings.ts'
@@ -79,6 +80,13 @@ export class ModelNode {
   get command(): Peer {
     const peer = this.peers.find(({ subscriptions }) => subscriptions === 0)
     if (!peer) throw new Error('all connections have a subscription')
+    return peer
+  }
+
+  /** The connection for the commands of the control plane, made after that for publishes. */
+  get control(): Peer {
+    const [, peer] = this.peers.filter(({ subscriptions }) => subscriptions === 0)
+    if (!peer) throw new Error('the control plane has no connection')
     return peer
   }
 
@@ -205,12 +213,18 @@ export class ModelGateway {
     random: () => number = () => 0,
     authority: Authority = fixedNode(NODE),
     log: Logger = silentLog(),
+    user?: ControlUser,
   ) {
     const { clock, turn, open } = this.network
+    const isControlled = user === undefined ? 'no' : 'yes'
     const upstreamDirectives = { upstream: 'redis://127.0.0.1:6379', 'upstream-linger': '0' }
     this.upstream = new SingleUpstream(
       {
-        settings: settingsOf({ ...upstreamDirectives, ...directives }),
+        settings: settingsOf({
+          'upstream-control': isControlled,
+          ...upstreamDirectives,
+          ...directives,
+        }),
         clock,
         log,
         peerLog: new PeerLog(log, clock),
@@ -223,6 +237,7 @@ export class ModelGateway {
       false,
       authority,
     )
+    if (user !== undefined) this.upstream.control?.attach(user)
     this.upstream.onGap((gap) => void this.gaps.push({ ...gap, holders: [...gap.holders] }))
     this.upstream.start()
   }

@@ -50,8 +50,8 @@ export class CommandLink {
   /** The end of those in `#missing` whose commands have been handed to the system. */
   #sent = 0
 
-  constructor(host: LinkHost, user: CommandLinkUser) {
-    this.link = new Link('command', host, {
+  constructor(host: LinkHost, user: CommandLinkUser, role: 'command' | 'control' = 'command') {
+    this.link = new Link(role, host, {
       up: (facts) => user.up(facts),
       flushed: () => (this.#sent = this.#missing.length),
       down: (cause) => {

@@ -53,7 +53,7 @@ export interface NodeFacts {
 export interface LinkUser extends LinkValues {
   up(facts: NodeFacts): void
   /** Bytes have come, and are about to be handed over. */
-  readonly reading?: (() => void) | undefined
+  readonly beforeRead?: (() => void) | undefined
   /** What was written has been handed to the system. */
   flushed(): void
   down(cause: DownCause): void
@@ -311,7 +311,7 @@ export class Link {
 
   #read(socket: LinkSocket, feed: () => void): void {
     if (socket !== this.#socket) return
-    if (this.#isUp) this.#user.reading?.()
+    if (this.#isUp) this.#user.beforeRead?.()
     try {
       feed()
     } catch (error) {

@@ -37,6 +37,8 @@ export interface Batch {
 /** Takes what a subscriber link reads, in the order of its stream. */
 export interface SubscriberLinkUser {
   up(facts: NodeFacts): void
+  /** See `LinkUser`. */
+  readonly beforeRead?: (() => void) | undefined
   /** All sources of the link are `out` by now, and none is queued. */
   down(cause: DownCause): void
   message(space: Space, source: string, channel: string, payload: ReadPayload): void
@@ -74,6 +76,7 @@ export class SubscriberLink {
     this.#atEndOfTurn = host.atEndOfTurn
     this.link = new Link('subscriber', host, {
       up: (facts) => user.up(facts),
+      beforeRead: user.beforeRead,
       flushed: () => {},
       down: (cause) => {
         this.#queued.clear()

@@ -11,7 +11,8 @@ import { textOf, type DownCause, type NodeFacts } from '../link/link.ts'
 import { NodeLinks, NOT_PUBLISHED } from '../node-links.ts'
 import { isSameNode, nodeText, type Node } from '../node.ts'
 import { SharedUpstream, type UpstreamParts } from './shared-upstream.ts'
-import { readMoved, readSlots, SlotMap } from './slot-map.ts'
+import { readRedirection } from '../link/redirection.ts'
+import { readSlots, SlotMap } from './slot-map.ts'
 import type { Source } from '../link/source.ts'
 import type { SubscriberLink } from '../link/subscriber-link.ts'
 
@@ -66,7 +67,7 @@ export class ClusterUpstream extends SharedUpstream {
   #problem: string | undefined = 'upstream: the cluster has not been reached yet'
 
   constructor(parts: UpstreamParts, isTls: boolean, seeds: readonly Node[]) {
-    super(parts, isTls)
+    super(parts, isTls, true)
     this.#seeds = seeds
     this.#id = String(parts.random())
     const links = {
@@ -81,7 +82,21 @@ export class ClusterUpstream extends SharedUpstream {
     })
   }
 
-  publish(
+  protected ownerOf(key: string): NodeLinks | undefined {
+    return this.#ownerOf(keySlot(key))
+  }
+
+  protected get nodes(): Iterable<NodeLinks> {
+    return this.#nodes.values()
+  }
+
+  protected misplaced(line: string, from: Node): void {
+    this.#hurryUp()
+    const moved = readRedirection('MOVED', line, from)
+    if (moved !== undefined) this.#learn(moved.slot, moved.node, this.#nodes.get(nodeText(from)))
+  }
+
+  protected send(
     space: PublishSpace,
     key: string,
     payload: Payload,
@@ -103,7 +118,7 @@ export class ClusterUpstream extends SharedUpstream {
     return owner === undefined ? NOT_PUBLISHED : owner.publish(space, key, payload, done)
   }
 
-  publishAll(
+  protected sendAll(
     messages: readonly OutgoingMessage[],
     done: (answers: readonly PublishAnswer[]) => void,
   ): readonly PublishAnswer[] | undefined {
@@ -132,12 +147,12 @@ export class ClusterUpstream extends SharedUpstream {
     return missing === 0 ? answers : undefined
   }
 
-  get problems(): readonly string[] {
+  protected get topologyProblems(): readonly string[] {
     if (this.#problem !== undefined) return [this.#problem]
     return this.problemsOf(this.#nodes.values())
   }
 
-  get links(): readonly LinkState[] {
+  protected get topologyLinks(): readonly LinkState[] {
     return [...this.#nodes.values()].flatMap(({ states }) => states)
   }
 
@@ -291,6 +306,7 @@ export class ClusterUpstream extends SharedUpstream {
       links.stop()
     }
     for (const node of masters.values()) this.#nodeAt(node)
+    this.control?.follow()
     this.#moveSources()
   }
 
@@ -361,7 +377,7 @@ export class ClusterUpstream extends SharedUpstream {
 
   #misplaced(source: Source, line: string, from: NodeLinks): void {
     const { interest } = this
-    const moved = readMoved(line, from.node)
+    const moved = readRedirection('MOVED', line, from.node)
     this.#hurryUp()
     const redirections = (this.#redirections.get(source) ?? 0) + 1
     this.#redirections.set(source, redirections)
@@ -376,11 +392,12 @@ export class ClusterUpstream extends SharedUpstream {
   }
 
   /** A slot belongs to another node than the map says. */
-  #learn(slot: number, node: Node, from: NodeLinks): void {
+  #learn(slot: number, node: Node, from: NodeLinks | undefined): void {
     const owner = this.#nodeAt(node)
     if (this.#ownerOf(slot) === owner) return
     this.#map.set(slot, node)
-    this.#detour(from, (other) => other === slot)
+    if (from !== undefined) this.#detour(from, (other) => other === slot)
+    this.control?.follow()
   }
 
   /** Has publishes to slots that leave a node wait until what was sent there before has been answered, or sent on. */
@@ -396,7 +413,7 @@ export class ClusterUpstream extends SharedUpstream {
   }
 
   #redirected(flight: Flight, line: string, from: NodeLinks): boolean {
-    const moved = readMoved(line, from.node)
+    const moved = readRedirection('MOVED', line, from.node)
     if (moved === undefined) return false
     this.#hurryUp()
     this.#learn(moved.slot, moved.node, from)

@@ -19,10 +19,11 @@ import { Gaps } from '../gaps.ts'
 import { Interest, type InterestHost } from '../interest.ts'
 import type { LinkHost, NodeFacts } from '../link/link.ts'
 import { RESERVED_PREFIX, type NodeHost, type NodeLinks, type Traffic } from '../node-links.ts'
-import { nodeText } from '../node.ts'
+import { nodeText, type Node } from '../node.ts'
 import { openSocket, type OpenSocket } from '../link/socket.ts'
 import { Cover, type Source } from '../link/source.ts'
 import type { SubscriberLink } from '../link/subscriber-link.ts'
+import { UpstreamLine } from '../upstream-line.ts'
 import { upstreamCredentials, upstreamTls } from '../settings.ts'
 
 /** Everything that an upstream depends on. */
@@ -58,6 +59,7 @@ export abstract class SharedUpstream implements Backplane {
   protected readonly gaps: Gaps
   /** For every connection to a node. */
   protected readonly linkHost: LinkHost
+  readonly control: UpstreamLine | undefined
   readonly #traffic: Traffic = {
     inFlightBytes: 0,
     publishes: 0,
@@ -69,7 +71,7 @@ export abstract class SharedUpstream implements Backplane {
   readonly #reconnects = new Map<string, number>()
   #waitingForRoom: (() => void)[] = []
 
-  constructor(parts: UpstreamParts, isTls: boolean) {
+  constructor(parts: UpstreamParts, isTls: boolean, isCluster: boolean) {
     this.parts = parts
     const {
       settings,
@@ -88,7 +90,10 @@ export abstract class SharedUpstream implements Backplane {
       atEndOfTurn,
       registry,
       limits: limitsOf(settings),
-      linkOf: (source) => this.linkOf(source),
+      linkOf: (source) => {
+        const link = this.linkOf(source)
+        return link === undefined || this.control?.allows(link) === false ? undefined : link
+      },
       forgotten: (source) => this.gaps.settled(source),
       onLevel: (level) => peerLog.write('patternsWidened', () => ({ level })),
     })
@@ -105,7 +110,26 @@ export abstract class SharedUpstream implements Backplane {
       problemOf: (facts) => loopOf(facts) ?? this.problemOf(facts) ?? problemOfAny(facts),
       ended: (cause) => void this.#reconnects.set(cause, (this.#reconnects.get(cause) ?? 0) + 1),
     }
+    this.control = settings.boolean('upstream-control')
+      ? new UpstreamLine({
+          links: this.linkHost,
+          isCluster,
+          ownerOf: (key) => this.ownerOf(key),
+          nodes: () => this.nodes,
+          misplaced: (line, from) => this.misplaced(line, from),
+          admitted: (subscriber) => this.interest.linkFound(subscriber),
+        })
+      : undefined
   }
+
+  /** The links to the node that holds a key; undefined if there is none. */
+  protected abstract ownerOf(key: string): NodeLinks | undefined
+
+  /** The links to all nodes. */
+  protected abstract get nodes(): Iterable<NodeLinks>
+
+  /** A node of a cluster has sent a command or a channel of the control plane elsewhere, or does not take it now. */
+  protected abstract misplaced(line: string, from: Node): void
 
   /** See `InterestHost`. */
   protected abstract linkOf(source: Source): SubscriberLink | undefined
@@ -113,23 +137,54 @@ export abstract class SharedUpstream implements Backplane {
   /** The problem of a node, beyond what holds for all kinds: see `LinkHost`. */
   protected abstract problemOf(facts: NodeFacts): string | undefined
 
-  abstract publish(
+  publish(
+    space: PublishSpace,
+    key: string,
+    payload: Payload,
+    done: (answer: PublishAnswer) => void,
+  ): PublishAnswer | undefined {
+    return this.control?.refusal ?? this.send(space, key, payload, done)
+  }
+
+  publishAll(
+    messages: readonly OutgoingMessage[],
+    done: (answers: readonly PublishAnswer[]) => void,
+  ): readonly PublishAnswer[] | undefined {
+    const refusal = this.control?.refusal
+    return refusal === undefined ? this.sendAll(messages, done) : messages.map(() => refusal)
+  }
+
+  get problems(): readonly string[] {
+    const { topologyProblems, control } = this
+    return control === undefined
+      ? topologyProblems
+      : [...new Set([...topologyProblems, ...control.problems])]
+  }
+
+  get links(): readonly LinkState[] {
+    return [...this.topologyLinks, ...(this.control?.states ?? [])]
+  }
+
+  /** See `Backplane.publish`. */
+  protected abstract send(
     space: PublishSpace,
     key: string,
     payload: Payload,
     done: (answer: PublishAnswer) => void,
   ): PublishAnswer | undefined
 
-  abstract publishAll(
+  /** See `Backplane.publishAll`. */
+  protected abstract sendAll(
     messages: readonly OutgoingMessage[],
     done: (answers: readonly PublishAnswer[]) => void,
   ): readonly PublishAnswer[] | undefined
 
-  abstract get problems(): readonly string[]
-  abstract get links(): readonly LinkState[]
+  protected abstract get topologyProblems(): readonly string[]
+  protected abstract get topologyLinks(): readonly LinkState[]
   abstract start(): void
 
   stop(): Promise<void> {
+    this.control?.stop()
     this.interest.stop()
     return Promise.resolve()
   }
@@ -149,6 +204,7 @@ export abstract class SharedUpstream implements Backplane {
       links: this.linkHost,
       peerLog: this.parts.peerLog,
       interest: this.interest,
+      control: this.control,
       traffic: this.#traffic,
       gatewayId: this.#gatewayId,
       landed: () => this.#landed(),
@@ -171,7 +227,7 @@ export abstract class SharedUpstream implements Backplane {
     names: readonly string[],
     done: (failure: ErrorLine | undefined) => void,
   ): PendingNames | ErrorLine | undefined {
-    return this.interest.want(space, names, done)
+    return this.control?.refusal ?? this.interest.want(space, names, done)
   }
 
   refuses(name: string): ErrorLine | undefined {

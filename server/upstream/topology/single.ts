@@ -13,7 +13,7 @@ export class SingleUpstream extends SharedUpstream {
   readonly #node: NodeLinks
 
   constructor(parts: UpstreamParts, isTls: boolean, authority: Authority) {
-    super(parts, isTls)
+    super(parts, isTls, false)
     this.#authority = authority
     const { interest, gaps } = this
     this.#node = new NodeLinks(
@@ -34,10 +34,23 @@ export class SingleUpstream extends SharedUpstream {
       }),
       ['channel', 'shard'],
     )
-    authority.onChange((node) => this.#node.connectTo(node))
+    authority.onChange((node) => {
+      this.#node.connectTo(node)
+      this.control?.follow()
+    })
   }
 
-  publish(
+  protected ownerOf(): NodeLinks {
+    return this.#node
+  }
+
+  protected get nodes(): Iterable<NodeLinks> {
+    return [this.#node]
+  }
+
+  protected misplaced(): void {}
+
+  protected send(
     space: PublishSpace,
     key: string,
     payload: Payload,
@@ -46,19 +59,19 @@ export class SingleUpstream extends SharedUpstream {
     return this.#node.publish(space, key, payload, done)
   }
 
-  publishAll(
+  protected sendAll(
     messages: readonly OutgoingMessage[],
     done: (answers: readonly PublishAnswer[]) => void,
   ): readonly PublishAnswer[] | undefined {
     return this.#node.publishAll(messages, done)
   }
 
-  get problems(): readonly string[] {
+  protected get topologyProblems(): readonly string[] {
     const { problems } = this.#authority
     return problems.length === 0 ? this.problemsOf([this.#node]) : problems
   }
 
-  get links(): readonly LinkState[] {
+  protected get topologyLinks(): readonly LinkState[] {
     const nodes = this.#node.node === undefined ? [] : this.#node.states
     return [...this.#authority.states, ...nodes]
   }

@@ -70,22 +70,3 @@ export function readSlots(value: RespValue, asked: Node): SlotMap | undefined {
   }
   return isAny ? map : undefined
 }
-
-/**
- * Reads `MOVED 3999 host:port`.
- *
- * @param from The node that said so: it stands for an empty host.
- */
-export function readMoved(
-  line: string,
-  from: Node | undefined,
-): { slot: number; node: Node } | undefined {
-  const match = /^MOVED (\d+) (.*):(\d+)$/.exec(line)
-  if (match === null) return undefined
-  const [, slot = '', host = '', port = ''] = match
-  const bare = host.replace(/^\[(.*)\]$/, '$1')
-  const name = bare === '' ? from?.host : bare
-  return name === undefined
-    ? undefined
-    : { slot: Number(slot), node: { host: name, port: Number(port) } }
-}
