@@ -6,6 +6,9 @@ import type { Change, SharedPart } from './part.ts'
 import { isNewer, splitKey, type Register, type Stamp } from './register.ts'
 import type { ControlStore, Heartbeat, LoggedEntry } from './store.ts'
 
+/** Prefix of the registers that say which parts have been shared: by the first gateway of a namespace. */
+export const MARKS = 's'
+
 /** Everything that a follower works with. */
 export interface FollowerHost {
   readonly clock: Clock
@@ -43,6 +46,8 @@ const SUPPLY_BATCH = 250
 /** Rounds of one catching up: the log may be trimmed meanwhile. */
 const MOST_ROUNDS = 5
 
+const GONE = { state: 'gone' } as const
+
 const LATE = { origin: undefined, isLate: true } as const
 
 /**
@@ -60,8 +65,11 @@ export class Follower {
   #isCurrent = false
   #isCatching = false
   #isAgain = false
-  /** The registers have to be read: the upstream may lack some, or this gateway may. */
-  #needsState = false
+  /**
+   * The registers have to be read: the upstream may lack some, or this gateway may. So it is at the start: what was ordered while the
+   * upstream was away is on the disk, and not in the log.
+   */
+  #needsState = true
   /** What this gateway has brought along has been settled. */
   #isSettled = false
   /** One for each time of listening: what was begun in another is given up. */
@@ -75,7 +83,6 @@ export class Follower {
   constructor(host: FollowerHost) {
     this.#host = host
     this.#position = host.journal.kept.position
-    this.#needsState = this.#position === undefined
   }
 
   /** Everything that was in the log at some time since the channels are in force has been applied, and the chain is whole. */
@@ -169,21 +176,30 @@ export class Follower {
       if (beat === undefined || era !== this.#era) return false
       if (this.#needsState || this.position.epoch !== beat.epoch) {
         this.#needsState = true
-        if (!(await this.#readState(beat.epoch, era))) return false
+        if (!(await this.#readState(era))) return false
+        // The log was empty a moment ago: its first entry comes on the channel.
+        if (this.position.id === '') {
+          this.#finish()
+          return true
+        }
       }
       if (!(await this.#readTail(era))) return false
       if (this.#needsState) continue
-      this.#isCurrent = true
-      this.#host.caughtUp()
+      this.#finish()
       return true
     }
     return false
   }
 
+  #finish(): void {
+    this.#isCurrent = true
+    this.#host.caughtUp()
+  }
+
   /** Applies the log behind the last entry, or finds that all registers are needed. @returns False after a failure. */
   async #readTail(era: number): Promise<boolean> {
-    const { id, uuid } = this.position
-    const tail = await this.#host.store.readLog(id, uuid)
+    const { id, uuid, epoch } = this.position
+    const tail = id === '' ? GONE : await this.#host.store.readLog(id, uuid)
     if (era !== this.#era || tail.state === 'failed') return false
     if (tail.state === 'gone') {
       this.#needsState = true
@@ -194,18 +210,22 @@ export class Follower {
       if (era !== this.#era || this.#problem !== undefined) return false
       this.#advance(logged, sessions)
     }
+    if (tail.last !== this.position.id) {
+      this.#position = { id: tail.last, uuid: tail.lastUuid, epoch }
+      this.#host.moved(tail.last)
+    }
     return true
   }
 
   /** Takes over all registers of the upstream that are newer, and brings it those that it lacks. */
-  async #readState(epoch: string, era: number): Promise<boolean> {
+  async #readState(era: number): Promise<boolean> {
     const { store, ledger, journal, parts, clock, log, supply } = this.#host
     const state = await store.readState()
     if (era !== this.#era || state.state === 'failed') return false
     const newer = ledger.newer(state.registers)
     if (!this.#isUsable(newer, 'the registers')) return false
     await this.#putInForce(newer, { ...LATE, atMs: clock.wallMs() })
-    const position = { id: state.last, uuid: state.lastUuid, epoch }
+    const position = { id: state.last, uuid: state.lastUuid, epoch: state.epoch }
     void journal.append(newer, position)
     const there = new Map<string, Stamp>(state.registers.map((each) => [each.key, each]))
     const lacking: Register[] = []
@@ -235,17 +255,19 @@ export class Follower {
   async #settle(there: ReadonlyMap<string, Stamp>): Promise<boolean> {
     const { parts, supply } = this.#host
     for (const [prefix, part] of parts) {
-      const isNew = ![...there.keys()].some((key) => splitKey(key)[0] === prefix)
+      if (prefix === MARKS) continue
+      const mark = markOf(prefix)
+      const isNew = !there.has(mark.key)
       const isKnown = (name: string): boolean =>
         there.has(`${prefix}:${name}`) ||
         this.#host.ledger.stampOf(`${prefix}:${name}`) !== undefined
-      const strays = part.strays(isKnown, isNew)
+      const strays: Register[] = part
+        .strays(isKnown, isNew)
+        .map(({ name, value }) => ({ key: `${prefix}:${name}`, version: 1, uuid: '', value }))
+      // Of several first gateways one alone sets the mark, and brings its users.
+      if (isNew) strays.unshift(mark)
       for (let from = 0; from < strays.length; from += SUPPLY_BATCH) {
-        const registers = strays
-          .slice(from, from + SUPPLY_BATCH)
-          .map(({ name, value }) => ({ key: `${prefix}:${name}`, version: 1, uuid: '', value }))
-        // Of several first gateways one alone brings its users.
-        if (!(await supply(registers, 'edit'))) return false
+        if (!(await supply(strays.slice(from, from + SUPPLY_BATCH), 'edit'))) return false
       }
     }
     return true
@@ -316,6 +338,11 @@ export class Follower {
     moved(id)
     applied(logged, sessions, isDurable)
   }
+}
+
+/** The register that says that a part has been shared. */
+function markOf(prefix: string): Register {
+  return { key: `${MARKS}:${prefix}`, version: 1, uuid: '', value: 'shared' }
 }
 
 /** Adds numbers of sessions, in this turn if all are there. */

@@ -7,7 +7,7 @@ import { Acknowledgements } from './acknowledgements.ts'
 import { Confirmations, type Awaited, type Confirmed } from './confirmations.ts'
 import type { CommitOutcome, CommitRequest, Control, ControlFigures } from './control.ts'
 import type { Entry } from './entry.ts'
-import { Follower } from './follower.ts'
+import { Follower, MARKS } from './follower.ts'
 import type { Journal } from './journal.ts'
 import { Lease } from './lease.ts'
 import { Ledger } from './ledger.ts'
@@ -135,6 +135,7 @@ export class SharedControl implements Control, ControlUser {
       caughtUp: () => this.#caughtUp(),
       supply: (registers, mode) => this.#supply(registers, mode),
     })
+    this.share(marks())
     line.attach(this)
   }
 
@@ -450,7 +451,14 @@ export class SharedControl implements Control, ControlUser {
     const answer = await this.#parts.store.commit({ entry, mode })
     if (answer.state === 'refused') this.#problem = answer.problem
     if (answer.state !== 'committed') return false
-    for (const register of complete) this.#ledger.take(register)
+    for (const register of complete) {
+      const [prefix] = splitKey(register.key)
+      if (this.#ledger.take(register) && prefix === MARKS) {
+        void this.#shared
+          .get(prefix)
+          ?.apply([register], { origin: undefined, atMs: 0, isLate: true })
+      }
+    }
     return true
   }
 
@@ -541,6 +549,22 @@ export class SharedControl implements Control, ControlUser {
       this.#pending.delete(uuid)
     }
     this.#isFlushing = false
+  }
+}
+
+/** The parts that have been shared once: see {@link MARKS}. */
+function marks(): SharedPart {
+  const marked = new Map<string, string>()
+  return {
+    prefix: MARKS,
+    names: () => marked.keys(),
+    valueOf: (name) => marked.get(name),
+    strays: () => [],
+    accepts: () => true,
+    apply: (registers) => {
+      for (const { key, value = '' } of registers) marked.set(splitKey(key)[1], value)
+      return 0
+    },
   }
 }
 

@@ -493,8 +493,7 @@ export class ModelLine implements ControlLine {
   }
 
   admit(): void {
-    if (this.isUp && !this.#isListening) this.#listen()
-    else this.isAdmitted = this.#isListening
+    this.isAdmitted = this.#isListening
   }
 
   pause(): void {
@@ -510,9 +509,11 @@ export class ModelLine implements ControlLine {
   cutOff(problem: string): void {
     this.cutOffs.push(problem)
     this.#deafen()
+    if (this.isUp) queueMicrotask(() => this.#listen())
   }
 
   #listen(): void {
+    if (!this.isUp || this.#isListening) return
     this.#isListening = true
     this.#user?.listening()
   }
