@@ -25,13 +25,15 @@ import type { ProcessFacts } from './server/process-facts.ts'
 import type { MonitorFeed } from './diagnostics/monitor.ts'
 import type { Pause } from './client/pause.ts'
 import type { SlowLog } from './diagnostics/slowlog.ts'
-import type { CommandTable } from './table.ts'
+import type { Command, CommandTable } from './table.ts'
 import type { Completion } from './spec.ts'
 import type { QueuedCommand } from './transaction.ts'
 
 /** The context of a command: the client that sent it, the writer of its reply, and the server. */
 export interface CommandContext {
   readonly client: Client
+  /** The command that runs; within EXEC the one of its turn. */
+  readonly command: Command
   readonly reply: ReplyWriter
   readonly server: Services
   /** The command runs within EXEC. */

@@ -33,6 +33,7 @@ const REPLY_WORK_BITS = 10
 class SharedContext implements CommandContext {
   /** Set before each use. */
   client!: Client
+  command!: Command
   readonly reply: ReplyWriter
   readonly server: Services
   inTransaction = false
@@ -339,6 +340,7 @@ export class Dispatcher {
     this.#chargedErrors = this.#reply.errorCount
     const mark = this.#reply.mark()
     let waiting: void | Later<Completion> = undefined
+    this.#context.command = command
     try {
       waiting = command.spec.handler?.(this.#context, request)
       this.#note(client, command, request)

@@ -40,19 +40,18 @@ const NEVER_CALLED = (): void => {}
 class LaterAnswer {
   readonly #client: Client
   readonly #server: Services
-  readonly #command: Command | undefined
+  readonly #command: Command
   readonly #reply: ReplyWriter
   readonly #payloadBytes: number
   /** Undefined where CLIENT REPLY drops the reply. */
   #place: Gate | undefined
 
-  constructor(context: CommandContext, request: Request) {
-    const { client, server } = context
-    this.#client = client
-    this.#server = server
-    this.#command = server.table.find(request)
+  constructor(context: CommandContext, payloadBytes: number) {
+    this.#client = context.client
+    this.#server = context.server
+    this.#command = context.command
     this.#reply = context.laterReply
-    this.#payloadBytes = request.length(2)
+    this.#payloadBytes = payloadBytes
   }
 
   /** Keeps the place of the reply, and counts the message as under way. */
@@ -70,7 +69,7 @@ class LaterAnswer {
       countPublished(this.#client, this.#server, answer, this.#payloadBytes)
       reply.integer(answer)
     } else {
-      if (this.#command) this.#command.failedCalls++
+      this.#command.failedCalls++
       reply.error(answer)
     }
     if (this.#place) this.#client.output.fill(this.#place, reply)
@@ -102,9 +101,10 @@ export function publish(space: PublishSpace): Handler {
       return
     }
     const payload = new RequestPayload(request)
+    const key = request.name(1)
     const answer = server.backplane.isAlone
-      ? server.backplane.publish(space, request.name(1), payload, NEVER_CALLED)
-      : publishUpstream(context, space, request, payload)
+      ? server.backplane.publish(space, key, payload, NEVER_CALLED)
+      : publishUpstream(context, space, key, request, payload)
     if (typeof answer !== 'number') {
       if (answer !== undefined) reply.error(answer)
       return
@@ -118,17 +118,18 @@ export function publish(space: PublishSpace): Handler {
 function publishUpstream(
   context: CommandContext,
   space: PublishSpace,
+  key: string,
   request: Request,
   payload: Payload,
 ): PublishAnswer | undefined {
   const { backplane } = context.server
-  const refused = backplane.refuses(request.name(1))
+  const refused = backplane.refuses(key)
   if (refused !== undefined) return refused
   if (context.inTransaction) {
     return context.prepared?.answers.get(request) ?? 'TRYAGAIN not published'
   }
-  const later = new LaterAnswer(context, request)
-  const answer = backplane.publish(space, request.name(1), payload, later.done)
+  const later = new LaterAnswer(context, payload.length)
+  const answer = backplane.publish(space, key, payload, later.done)
   if (answer === undefined) later.begin()
   return answer
 }
