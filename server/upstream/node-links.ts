@@ -118,6 +118,8 @@ export class NodeLinks {
   #upMs = 0
   #askedMs: number | undefined
   #isBeaconDue = false
+  /** See {@link #turnMs}; undefined before its first use in a turn. */
+  #nowMs: number | undefined
   #rinse: Rinse | undefined
   #rinses = 0
   /** The advice that the log has. */
@@ -363,10 +365,10 @@ export class NodeLinks {
     owner: FlightOwner,
     done: (answer: PublishAnswer) => void,
   ): Flight {
-    const { traffic, clock } = this.#host
+    const { traffic } = this.#host
     const isTracked = this.#tracked.includes(space)
     const sources = isTracked ? this.#sourcesOf(space, key) : NOWHERE
-    const sentMs = clock.monotonicMs()
+    const sentMs = this.#turnMs()
     // Other commands follow within a transaction: what it meets is known only when a beacon has come behind it.
     const isBehind = isTracked && owner !== this.#single && this.subscriber.link.isUp
     const isUncertain = sources.isUncertain || isBehind
@@ -382,20 +384,30 @@ export class NodeLinks {
   }
 
   #ended(flight: Flight, answer?: PublishAnswer): void {
-    const { traffic, clock } = this.#host
+    const { traffic } = this.#host
     traffic.inFlightBytes -= flight.bytes
     this.#flights.forget(flight)
     if (typeof answer === 'number') {
       traffic.publishes++
-      traffic.publishSeconds += (clock.monotonicMs() - flight.sentMs) / 1_000
+      traffic.publishSeconds += (this.#turnMs() - flight.sentMs) / 1_000
     }
     this.#host.landed()
+  }
+
+  /** When this turn first sent or ended a publish, in monotonic milliseconds: reading the clock for each costs more than it tells. */
+  #turnMs(): number {
+    if (this.#nowMs !== undefined) return this.#nowMs
+    const { clock, links } = this.#host
+    links.atEndOfTurn(() => (this.#nowMs = undefined))
+    return (this.#nowMs = clock.monotonicMs())
   }
 
   /** The sources by which a message to this channel comes back. */
   #sourcesOf(space: PublishSpace, key: string): { expected: number; isUncertain: boolean } {
     const { interest } = this.#host
     const own = interest.find(space, key)
+    const hasCovers = space === 'channel' && interest.hasCovers
+    if (own === undefined && !hasCovers) return NOWHERE
     let expected = 0
     let isUncertain = false
     const add = ({ state, link }: Source): void => {
@@ -404,8 +416,7 @@ export class NodeLinks {
       else isUncertain = true
     }
     if (own !== undefined) add(own)
-    if (space === 'channel' && interest.hasCovers)
-      for (const cover of interest.coversOf(key)) add(cover)
+    if (hasCovers) for (const cover of interest.coversOf(key)) add(cover)
     return { expected, isUncertain }
   }
 

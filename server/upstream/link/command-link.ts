@@ -33,6 +33,9 @@ const HEADS = {
   shard: Buffer.from('*3\r\n$8\r\nSPUBLISH\r\n$'),
 } as const
 
+/** Up to so many bytes a loop is cheaper than the call into the runtime. */
+const LOOPED_BYTES = 32
+
 const CR = 0x0d
 const LF = 0x0a
 const DOLLAR = 0x24
@@ -93,9 +96,9 @@ export class CommandLink {
     const bytes = framed + payload.length + 2
     let at = link.reserve(isCopied ? bytes : framed)
     const { slab } = link
-    at += head.copy(slab, at)
+    for (let i = 0; i < head.length; i++) slab[at++] = head[i] as number
     at = lengthLine(slab, at, key.length, keyDigits)
-    at += slab.write(key, at, 'latin1')
+    at = writeText(slab, at, key)
     at = lineEnd(slab, at)
     slab[at++] = DOLLAR
     at = lengthLine(slab, at, payload.length, payloadDigits)
@@ -161,6 +164,13 @@ function lengthLine(target: Buffer, at: number, value: number, count: number): n
     rest = Math.trunc(rest / 10)
   }
   return lineEnd(target, at + count)
+}
+
+/** Writes a byte string. @returns The position behind. */
+function writeText(target: Buffer, at: number, text: string): number {
+  if (text.length > LOOPED_BYTES) return at + target.write(text, at, 'latin1')
+  for (let i = 0; i < text.length; i++) target[at + i] = text.charCodeAt(i)
+  return at + text.length
 }
 
 function lineEnd(target: Buffer, at: number): number {

@@ -67,6 +67,7 @@ export abstract class SharedUpstream implements Backplane {
     beaconSeconds: Number.NaN,
     unwantedBytes: 0,
   }
+  readonly #limits: { readonly maxInFlight: number }
   readonly #gatewayId = randomBytes(8).toString('hex')
   readonly #reconnects = new Map<string, number>()
   #waitingForRoom: (() => void)[] = []
@@ -83,6 +84,7 @@ export abstract class SharedUpstream implements Backplane {
       registry,
       open = openSocket,
     } = parts
+    this.#limits = settings.cached((now) => ({ maxInFlight: now.memory('upstream-max-in-flight') }))
     this.gaps = new Gaps(clock)
     this.interest = new Interest({
       clock,
@@ -214,7 +216,7 @@ export abstract class SharedUpstream implements Backplane {
   }
 
   get isFull(): boolean {
-    return this.#traffic.inFlightBytes >= this.parts.settings.memory('upstream-max-in-flight')
+    return this.#traffic.inFlightBytes >= this.#limits.maxInFlight
   }
 
   whenRoom(callback: () => void): void {

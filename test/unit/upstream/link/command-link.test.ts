@@ -45,10 +45,11 @@ describe('A command link', () => {
     const { flush, publish } = commandLink()
     const lengths = [0, 1, 9, 10, 99, 100, 16_384, 16_385, 100_000]
     for (const length of lengths) publish('\xff\r\n', '\0'.repeat(length))
-    publish('', 's', 'shard')
+    const names = ['', '\x80'.repeat(32), '\x80'.repeat(33), 'n'.repeat(70_000)]
+    for (const name of names) publish(name, 's', 'shard')
     expect(flush()).toEqual([
       ...lengths.map((length) => ['PUBLISH', '\xff\r\n', '\0'.repeat(length)]),
-      ['SPUBLISH', '', 's'],
+      ...names.map((name) => ['SPUBLISH', name, 's']),
     ])
   })
 

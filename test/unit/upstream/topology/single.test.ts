@@ -174,6 +174,27 @@ describe('A gateway in front of one node', () => {
     ])
   })
 
+  test('counts the publishes that were answered with a number, and the seconds from turn to turn', () => {
+    const gateway = new ModelGateway().pass(1_000)
+    const { network, upstream, node } = gateway
+    for (const waitMs of [40, 60]) {
+      gateway.publish('n', '1')
+      gateway.publish('n', '2')
+      network.turn.end()
+      network.clock.advance(waitMs)
+      gateway.settle()
+    }
+    const counted = (): number[] => [
+      upstream.figures.publishes,
+      Math.round(upstream.figures.publishSeconds * 1_000),
+    ]
+    expect(counted()).toEqual([4, 200])
+    gateway.publish('n', 'lost')
+    node.kill(node.command)
+    gateway.settle()
+    expect(counted()).toEqual([4, 200])
+  })
+
   test('refuses the names of gateways themselves', () => {
     const { upstream } = new ModelGateway()
     expect(upstream.refuses('{respcast:x')).toBe(
