@@ -35,7 +35,9 @@ export interface RevocationActor {
 /** A revocation that was just ordered, and is in force here. */
 interface BegunRevocation {
   readonly record: Revocation
-  /** Settles when no session that it hits here gets anything any more, and it is on disk, or cannot be. Never rejects. */
+  /** Settles when no session that it hits here gets anything any more, with their number. */
+  readonly enforced: Promise<number>
+  /** Settles when it is on disk as well, or cannot be. Never rejects. */
   readonly done: Promise<RevocationOutcome>
 }
 
@@ -147,21 +149,18 @@ export class Enforcement {
   begin(order: RevocationOrder, actor: RevocationActor): BegunRevocation {
     const targets = this.targets(order)
     const record = this.#table.add(order, actor.user, targets.length)
-    const written = Promise.all([
-      this.#enforce(record, targets),
-      this.#table.commit({ op: 'revoke', record }),
-    ])
+    const enforced = this.#enforce(record, targets).then(() => targets.length)
+    const written = this.#table.commit({ op: 'revoke', record })
     const finish = async (): Promise<RevocationOutcome> => {
-      const [, durable] = await written
-      await this.#note('revoke', record, actor, record.hit, durable)
-      return { sessions: targets.length, durable }
+      const [sessions, durable] = await Promise.all([enforced, written])
+      await this.#note('revoke', record, actor, sessions, durable)
+      return { sessions, durable }
     }
-    return { record, done: finish() }
+    return { record, enforced, done: finish() }
   }
 
   /**
-   * Puts records of other gateways in force, and takes others out of it, within the call. A record that this gateway has ordered
-   * itself comes back as well.
+   * Puts records of other gateways in force, and takes others out of it, within the call.
    *
    * @param lifted Ids.
    * @returns When no session gets anything any more that the records take from it: the number of sessions that they hit here.
@@ -171,32 +170,29 @@ export class Enforcement {
     lifted: readonly number[],
     change: Change,
   ): Promise<number> {
-    const fresh: Revocation[] = []
     const cuts: Promise<void>[] = []
-    let ownHits = 0
-    for (const record of records) {
-      const known = this.#table.get(record.id)
-      if (known && asciiJson(known) === asciiJson(record)) {
-        if (this.#table.isOwn(known.id)) ownHits += known.hit
-        const cut = this.#cutting.get(known.id)
-        if (cut) cuts.push(cut)
-      } else fresh.push(this.#adoptOne(record, known, change))
-    }
+    const adopted = records.map((record) => this.#adoptOne(record, change))
     for (const id of lifted) this.#drop(id, change)
     // All are in force before the first session is cut: cutting leaves time to others.
     const hit = new Set<Client>()
-    for (const record of fresh) {
+    for (const record of adopted) {
       const targets = this.targets(record)
       for (const client of targets) hit.add(client)
       cuts.push(this.#enforce(record, targets))
       this.#noteShared('revoke', record, change, targets.length)
     }
     await Promise.all(cuts)
-    return ownHits + hit.size
+    return hit.size
+  }
+
+  /** The cut of the sessions of a revocation, if it is under way. */
+  cutOf(id: number): Promise<void> | undefined {
+    return this.#cutting.get(id)
   }
 
   /** @returns The record as it is in force now. */
-  #adoptOne(record: Revocation, known: Revocation | undefined, change: Change): Revocation {
+  #adoptOne(record: Revocation, change: Change): Revocation {
+    const known = this.#table.get(record.id)
     if (known && isSameOrder(known, record)) {
       // Keys that each of two gateways has found are revoked at both.
       const keys = [...new Set([...(record.keys ?? []), ...(known.keys ?? [])])]

@@ -53,19 +53,28 @@ export class SharedRevocations implements SharedPart {
   }
 
   accepts(name: string, value: string): boolean {
+    if (this.valueOf(name) === value) return Number(name) >= IDS_PER_NODE
     const record = readRecord(value)
     return record !== undefined && record.id >= IDS_PER_NODE && String(record.id) === name
   }
 
-  apply(registers: readonly Register[], change: Change): Promise<number> {
+  apply(registers: readonly Register[], change: Change): number | Promise<number> {
     const records: Revocation[] = []
     const lifted: number[] = []
+    const cuts: Promise<void>[] = []
     for (const { key, value } of registers) {
-      const record = value === undefined ? undefined : readRecord(value)
-      if (record) records.push(record)
-      else lifted.push(idOf(key) ?? 0)
+      const id = idOf(key) as number
+      const known = this.#table.get(id)
+      if (value === undefined) lifted.push(id)
+      else if (known && asciiJson(known) === value) {
+        // It was ordered here, and comes back.
+        const cut = this.#enforcement.cutOf(id)
+        if (cut) cuts.push(cut)
+      } else records.push(readRecord(value) as Revocation)
     }
-    return this.#enforcement.adopt(records, lifted, change)
+    if (records.length + lifted.length + cuts.length === 0) return 0
+    const adopted = this.#enforcement.adopt(records, lifted, change)
+    return Promise.all([adopted, ...cuts]).then(([hit]) => hit)
   }
 
   /** Those that were put together when they had ended name everybody, and are of this gateway alone. */

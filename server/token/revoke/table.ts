@@ -33,8 +33,6 @@ interface Kept {
   readonly endsAtMs: number | undefined
   /** Monotonic: the record is kept until then, even if the wall clock is set. */
   readonly untilMs: number
-  /** It was ordered here, by this process. */
-  readonly isOwn?: boolean
 }
 
 /**
@@ -117,11 +115,6 @@ export class RevocationTable {
   /** The record of an id that is in force, or that has ended and is remembered. */
   get(id: number): Revocation | undefined {
     return this.#byId.get(id)?.record ?? this.#ended.get(id)
-  }
-
-  /** Reports whether a record in force was ordered here, by this process. */
-  isOwn(id: number): boolean {
-    return this.#byId.get(id)?.isOwn === true
   }
 
   /** Reports whether gateways share this revocation, or its deletion. */
@@ -257,7 +250,7 @@ export class RevocationTable {
   add(order: RevocationOrder, by: string, hit: number): Revocation {
     const atMs = Math.floor(this.#clock.wallMs())
     const record: Revocation = { ...order, id: this.#takeId(), by, atMs, hit }
-    this.#insert(record, true)
+    this.#insert(record)
     return record
   }
 
@@ -363,10 +356,10 @@ export class RevocationTable {
     return this.#nodeNumber() * IDS_PER_NODE + this.#nextId++
   }
 
-  #insert(record: Revocation, isOwn = false): void {
+  #insert(record: Revocation): void {
     const endsAtMs = this.endOf(record)
     const leftMs = endsAtMs === undefined ? Infinity : endsAtMs - this.#clock.wallMs()
-    this.#file({ record, endsAtMs, untilMs: this.#clock.monotonicMs() + leftMs, isOwn })
+    this.#file({ record, endsAtMs, untilMs: this.#clock.monotonicMs() + leftMs })
     if (endsAtMs !== undefined) this.#endAt(record.id, Math.ceil(endsAtMs / 1000))
   }
 
