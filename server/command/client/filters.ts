@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts'
-import { CLOSES } from '../../client/close.ts'
 import { describeClient } from '../../client/describe.ts'
+import { clientType, isOfType, killClients, type KillOrder } from '../../client/kill.ts'
 import type { Request } from '../../resp/request.ts'
 import { noteRedirect } from './tracking.ts'
 import type { CommandContext } from '../context.ts'
@@ -8,16 +8,9 @@ import { SYNTAX_ERROR } from '../error-texts.ts'
 import { parseInteger } from '../arguments.ts'
 import type { ErrorLine } from '../../resp/reply-writer.ts'
 
-/** Words of TYPE. No client is a master or a replica of this server. */
-const TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'] as const
-
-type ClientType = (typeof TYPES)[number]
-
-type Filter = (client: Client) => boolean
-
 /** One option of CLIENT KILL: a filter, an error line, or SKIPME. */
 type ReadFilter =
-  | { readonly filter: Filter }
+  | { readonly filter: KillOrder }
   | { readonly error: ErrorLine }
   | { readonly skipMe: boolean }
 
@@ -63,21 +56,15 @@ export function kill(context: CommandContext, request: Request): void {
   else killByFilters(context, request)
 }
 
-function killByAddress({ reply, server }: CommandContext, address: string): void {
-  let killed = false
-  // Clients of a Unix socket all have its address.
-  for (const victim of [...server.clients.all()]) {
-    if (victim.origin.address !== address) continue
-    victim.close(CLOSES.killed)
-    killed = true
-  }
-  if (killed) reply.ok()
+/** Clients of a Unix socket all have its address. */
+function killByAddress({ reply, server }: CommandContext, addr: string): void {
+  if (killClients(server.clients, { addr }, server.clock.monotonicMs()) > 0) reply.ok()
   else reply.error('ERR No such client')
 }
 
 function killByFilters({ client, reply, server }: CommandContext, request: Request): void {
   // Of an option that is given again the last value counts.
-  const filters = new Map<string, Filter>()
+  let order: KillOrder = {}
   let skipMe = true
   for (let i = 2; i < request.count; i += 2) {
     const option = request.text(i).toLowerCase()
@@ -90,16 +77,10 @@ function killByFilters({ client, reply, server }: CommandContext, request: Reque
       return
     }
     if ('skipMe' in read) skipMe = read.skipMe
-    else filters.set(option, read.filter)
+    else order = { ...order, ...read.filter }
   }
-  let killed = 0
-  for (const victim of [...server.clients.all()]) {
-    if (skipMe && victim === client) continue
-    if (![...filters.values()].every((filter) => filter(victim))) continue
-    victim.close(CLOSES.killed)
-    killed++
-  }
-  reply.integer(killed)
+  if (skipMe) order = { ...order, skip: client.id }
+  reply.integer(killClients(server.clients, order, server.clock.monotonicMs()))
 }
 
 function readFilter(option: string, value: string, server: CommandContext['server']): ReadFilter {
@@ -108,12 +89,12 @@ function readFilter(option: string, value: string, server: CommandContext['serve
       return idFilter(value)
     case 'type': {
       const type = clientType(value)
-      return type ? { filter: (client) => isOfType(client, type) } : { error: unknownType(value) }
+      return type ? { filter: { type } } : { error: unknownType(value) }
     }
     case 'addr':
-      return { filter: (client) => client.origin.address === value }
+      return { filter: { addr: value } }
     case 'laddr':
-      return { filter: (client) => client.origin.localAddress === value }
+      return { filter: { laddr: value } }
     case 'user':
       return userFilter(value, server)
     case 'skipme': {
@@ -121,15 +102,15 @@ function readFilter(option: string, value: string, server: CommandContext['serve
       return word === 'yes' || word === 'no' ? { skipMe: word === 'yes' } : { error: SYNTAX_ERROR }
     }
     case 'maxage':
-      return maxAgeFilter(value, server)
+      return maxAgeFilter(value)
     case 'jwt-sub':
-      return { filter: (client) => client.identity.token?.sub === value }
+      return { filter: { sub: value } }
     case 'jwt-jti':
-      return { filter: (client) => client.identity.token?.jti === value }
+      return { filter: { jti: value } }
     case 'jwt-iss':
-      return { filter: (client) => client.identity.token?.iss === value }
+      return { filter: { iss: value } }
     case 'transport':
-      return { filter: (client) => client.origin.transport === value.toLowerCase() }
+      return { filter: { transport: value.toLowerCase() } }
     default:
       return { error: SYNTAX_ERROR }
   }
@@ -138,32 +119,21 @@ function readFilter(option: string, value: string, server: CommandContext['serve
 function idFilter(value: string): ReadFilter {
   const id = parseInteger(value)
   if (id === undefined || id < 1) return { error: 'ERR client-id should be greater than 0' }
-  return { filter: (client) => client.id === id }
+  return { filter: { id } }
 }
 
 function userFilter(name: string, { users, clients }: CommandContext['server']): ReadFilter {
   if (!users.get(name) && clients.ofUser(name).size === 0) {
     return { error: `ERR No such user '${name}'` }
   }
-  return { filter: (client) => client.identity.user.name === name }
+  return { filter: { user: name } }
 }
 
-function maxAgeFilter(value: string, { clock }: CommandContext['server']): ReadFilter {
-  const seconds = parseInteger(value)
-  if (seconds === undefined) return { error: 'ERR maxage is not an integer or out of range' }
-  if (seconds <= 0) return { error: 'ERR maxage should be greater than 0' }
-  const before = clock.monotonicMs() - seconds * 1000
-  return { filter: (client) => client.origin.connectedMs <= before }
-}
-
-function clientType(word: string): ClientType | undefined {
-  const lower = word.toLowerCase()
-  return TYPES.find((type) => type === lower)
-}
-
-function isOfType(client: Client, type: ClientType): boolean {
-  if (type === 'pubsub') return client.subscriptions.any
-  return type === 'normal' && !client.subscriptions.any
+function maxAgeFilter(value: string): ReadFilter {
+  const maxAge = parseInteger(value)
+  if (maxAge === undefined) return { error: 'ERR maxage is not an integer or out of range' }
+  if (maxAge <= 0) return { error: 'ERR maxage should be greater than 0' }
+  return { filter: { maxAge } }
 }
 
 function unknownType(word: string): ErrorLine {

@@ -1,0 +1,49 @@
+import type { Clock } from '../clock.ts'
+import type { Change, SharedPart } from '../control/part.ts'
+import type { ClientTable } from './clients.ts'
+import { killClients, readKillOrder } from './kill.ts'
+
+/**
+ * CLIENT KILL at all gateways: an order has the filters as JSON, and reaches connections that are older than the order. Nothing of it
+ * is kept.
+ */
+export class SharedKills implements SharedPart {
+  readonly prefix = 'k'
+  readonly #clients: ClientTable
+  readonly #clock: Clock
+  readonly #upstreamMs: () => number
+
+  /** @param upstreamMs The clock of the upstream as it is now, by which orders are dated; in ms since 1970. */
+  constructor(clients: ClientTable, clock: Clock, upstreamMs: () => number) {
+    this.#clients = clients
+    this.#clock = clock
+    this.#upstreamMs = upstreamMs
+  }
+
+  *names(): IterableIterator<string> {}
+
+  valueOf(): undefined {
+    return undefined
+  }
+
+  strays(): readonly [] {
+    return []
+  }
+
+  /** There are orders and no registers. */
+  accepts(): boolean {
+    return false
+  }
+
+  apply(): number {
+    return 0
+  }
+
+  /** @returns The number of connections that were closed; none if the order is not one that this version knows. */
+  obey(value: string, { atMs }: Change): number {
+    const order = readKillOrder(value)
+    if (!order) return 0
+    const orderedMs = this.#clock.monotonicMs() - Math.max(0, this.#upstreamMs() - atMs)
+    return killClients(this.#clients, order, orderedMs)
+  }
+}
