@@ -1,6 +1,7 @@
 import { describeUser } from './acl/describe.ts'
 import { AclFile, usersOfConfig } from './acl/file.ts'
 import { AclLog } from './acl/log.ts'
+import { SharedUsers } from './acl/shared-users.ts'
 import { UserTable } from './acl/users.ts'
 import { ClientTable } from './client/clients.ts'
 import { Drain } from './client/drain.ts'
@@ -98,6 +99,8 @@ export class Core implements Services {
   readonly users: UserTable
   readonly aclLog: AclLog
   readonly aclFile: AclFile
+  /** Users as gateways share them. */
+  readonly sharedUsers: SharedUsers
   readonly configFile: ConfigFile
   readonly registry: Registry
   readonly backplane: Backplane
@@ -146,6 +149,7 @@ export class Core implements Services {
     this.aclLog = new AclLog(config)
     this.configFile = new ConfigFile(config, this.users, log, atEndOfTurn)
     this.aclFile = new AclFile(this.table.catalog, this.users, config, log, clock)
+    this.sharedUsers = new SharedUsers(this.users, config, log, this.aclFile)
 
     const turn = new Turn(parts.arenas ?? new ArenaPool())
     const drops = new PatternDrops(this, atEndOfTurn)

@@ -20,8 +20,12 @@ export interface UserChange {
   readonly after: User | undefined
 }
 
-/** Called with changes when they are in force, before the command is answered. It must not change users itself. */
-type ChangeListener = (changes: readonly UserChange[]) => void
+/**
+ * Called with changes when they are in force, before the command is answered. It must not change users itself.
+ *
+ * @returns The number of sessions that were closed, or lost a subscription.
+ */
+type ChangeListener = (changes: readonly UserChange[]) => number
 
 /** The result of SETUSER, or the text after `-ERR `. */
 type SetUserResult =
@@ -152,6 +156,35 @@ export class UserTable {
   }
 
   /**
+   * Replaces users, or deletes those without a new one, and tells of it once. An unchanged user keeps its object; `default` cannot be
+   * deleted.
+   *
+   * @returns The number of sessions that were closed, or lost a subscription.
+   */
+  replaceSome(users: ReadonlyMap<string, User | undefined>): number {
+    const changes: UserChange[] = []
+    for (const [name, user] of users) {
+      const before = this.#users.get(name)
+      if (user === undefined) {
+        if (name === 'default' || !this.#users.delete(name)) continue
+      } else {
+        if (before && describeUser(before) === describeUser(user)) continue
+        this.#users.set(name, user)
+      }
+      changes.push({ name, before, after: user })
+    }
+    return changes.length === 0 ? 0 : this.#tell(changes)
+  }
+
+  /** Makes a user of rules, as a line of an ACL file has them, without storing it. @returns Undefined if a rule or the name is wrong. */
+  read(name: string, rules: readonly string[]): User | undefined {
+    if (!isValidUserName(name)) return undefined
+    const fresh = newUser(this.#catalog, name, this.ruleOptions)
+    const result = applyRules(this.#catalog, fresh, rules, this.ruleOptions)
+    return 'error' in result ? undefined : result.user
+  }
+
+  /**
    * The directive `requirepass`: gives `default` this password and no other, or, with the empty string, `nopass`. As in
    * Redis no client is judged again, and no listener is called.
    */
@@ -175,8 +208,10 @@ export class UserTable {
       : newUser(this.#catalog, name, this.ruleOptions)
   }
 
-  #tell(changes: readonly UserChange[]): void {
-    for (const listener of this.#listeners) listener(changes)
+  #tell(changes: readonly UserChange[]): number {
+    let hit = 0
+    for (const listener of this.#listeners) hit += listener(changes)
+    return hit
   }
 }
 

@@ -71,20 +71,24 @@ function ruleOfOwner(user: string, after: User | undefined): SubscriptionRule {
 /**
  * Applies changes of stored users to the clients that are logged in as them by password (ACL SETUSER, DELUSER, LOAD).
  * The new rules decide about their next command; clients with a subscription that the rules do not cover are closed.
+ *
+ * @returns The number of clients that were closed.
  */
-export function applyUserChanges(clients: ClientTable, changes: readonly UserChange[]): void {
-  for (const { name, before, after } of changes) {
-    if (!before || before === after) continue
+export function applyUserChanges(clients: ClientTable, changes: readonly UserChange[]): number {
+  const before = clients.size
+  for (const { name, before: replaced, after } of changes) {
+    if (!replaced || replaced === after) continue
     for (const client of [...clients.ofUser(name)]) {
       if (client.identity.token) continue
       if (after) clients.setIdentity(client, { ...client.identity, user: after })
       else client.close(CLOSES.userDeleted)
     }
-    if (after && !mayLoseSubscriptions(before, after)) continue
+    if (after && !mayLoseSubscriptions(replaced, after)) continue
     const rule = ruleOfOwner(name, after)
     for (const client of [...clients.all()]) {
       if (client.identity.token || !client.subscriptions.any) continue
       if (lostSubscriptions(client, rule).length > 0) client.close(CLOSES.permissionsChanged)
     }
   }
+  return before - clients.size
 }

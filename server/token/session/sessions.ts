@@ -147,13 +147,15 @@ export class TokenSessions {
     return true
   }
 
-  /** Re-evaluates the sessions that a change of stored users concerns. */
-  #usersChanged(changes: readonly UserChange[]): void {
+  /** Re-evaluates the sessions that a change of stored users concerns. @returns Those that were closed, or lost a subscription. */
+  #usersChanged(changes: readonly UserChange[]): number {
+    const hit = new Set<Client>()
     for (const { name, before, after } of changes) {
       if (before === after) continue
-      if (name.startsWith('role:')) this.#roleChanged(name.slice('role:'.length))
-      this.#ceilingChanged(name, before, after)
+      if (name.startsWith('role:')) this.#roleChanged(name.slice('role:'.length), hit)
+      this.#ceilingChanged(name, before, after, hit)
     }
+    return hit.size
   }
 
   /**
@@ -187,44 +189,56 @@ export class TokenSessions {
     for (const lock of locks) lock.release()
   }
 
-  #roleChanged(role: string): void {
-    for (const client of this.#index.find('role', role)) this.#reevaluate(client, false)
+  #roleChanged(role: string, hit: Set<Client>): void {
+    for (const client of this.#index.find('role', role)) {
+      if (this.#reevaluate(client, false)) hit.add(client)
+    }
   }
 
   /**
    * Recompiles the grant of a session and ends its lost subscriptions.
    *
    * @param always Even if the grant is the same: ceilings may differ.
+   * @returns False if it has lost nothing.
    */
-  #reevaluate(client: Client, always: boolean): void {
+  #reevaluate(client: Client, always: boolean): boolean {
     const session = this.#sessions.get(client)
-    if (!session) return
+    if (!session) return false
     const grant = this.#parts.authenticator.recompile(session.grant)
-    if (grant === session.grant && !always) return
+    if (grant === session.grant && !always) return false
     session.grant = grant
-    this.#judge(client, grant)
+    return this.#judge(client, grant)
   }
 
-  /** Judges a session by its grant under the current ceilings: ends its lost subscriptions, and tells it what it gains. */
-  #judge(client: Client, grant: CompiledGrant): void {
+  /**
+   * Judges a session by its grant under the current ceilings: ends its lost subscriptions, and tells it what it gains.
+   *
+   * @returns False if it has lost nothing.
+   */
+  #judge(client: Client, grant: CompiledGrant): boolean {
     const { authenticator, clients } = this.#parts
     const before = client.identity
     const after = authenticator.grants.identityOf(grant)
     clients.setIdentity(client, after)
-    this.revocation.dropLost(client, CLOSES.permissionsChanged.text)
+    const isHit = this.revocation.dropLost(client, CLOSES.permissionsChanged.text)
     if (!client.closed && mayGain(before, after)) tell(client, tokenPushes.granted())
+    return isHit
   }
 
-  #ceilingChanged(name: string, before: User | undefined, after: User | undefined): void {
+  #ceilingChanged(
+    name: string,
+    before: User | undefined,
+    after: User | undefined,
+    hit: Set<Client>,
+  ): void {
     for (const client of this.#boundBy(name)) {
       const session = this.#sessions.get(client)
       if (!session) continue
       if (before && !after) {
         // As Redis closes the clients of a deleted user, regardless of their subscriptions.
         this.revocation.end(client, CLOSES.userDeleted)
-        continue
-      }
-      this.#judge(client, session.grant)
+        hit.add(client)
+      } else if (this.#judge(client, session.grant)) hit.add(client)
     }
   }
 

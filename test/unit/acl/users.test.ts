@@ -118,6 +118,7 @@ describe('a listener', () => {
     const stop = table.onChange((changes) => {
       heard.push(changes.map(({ name }) => name))
       for (const { name, after } of changes) expect(table.get(name)).toBe(after)
+      return 0
     })
     setUserReply(table, 'a', 'on')
     setUserReply(table, 'a', '+nocmd')
