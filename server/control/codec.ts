@@ -9,11 +9,11 @@ export const MOST_REGISTERS = 1_000
 
 /** Most UTF-16 units of a register's key, of its value, and of the other texts of an entry. */
 const KEY_UNITS = 1_024
-const VALUE_UNITS = 1_048_576
+const VALUE_UNITS = 262_144
 const TEXT_UNITS = 1_024
 
 /** Most bytes of an entry, and of a gateway's record, as they are written. */
-const BODY_BYTES = 8_388_608
+const BODY_BYTES = 2_097_152
 const NODE_BYTES = 16_384
 
 /** Why something that was read is not taken. */

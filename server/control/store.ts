@@ -100,6 +100,8 @@ export interface ControlStore {
   >
   /** Waits until what was committed is on so many replicas, or on the disk of the upstream. @returns False after `waitMs`. */
   makeDurable(kind: { readonly replicas: number } | 'aof', waitMs: number): Promise<boolean>
+  /** A sentence where the upstream refused the last {@link makeDurable}. */
+  readonly durabilityProblem: string | undefined
   /** Reads a message of the channel of entries; undefined if it is none, is not signed, or was forged: counted. */
   readMessage(payload: Buffer): LoggedEntry | undefined
   /** Entries and registers that were not taken: `unsigned`, `forged`, `broken`. */

@@ -315,6 +315,7 @@ export class ModelStore implements ControlStore {
   losesAnswers = 0
   /** Answers of {@link makeDurable}. */
   isDurable = true
+  durabilityProblem: string | undefined
   /** Why requests are refused; undefined if they are not. */
   refusal: string | undefined
   readonly rejected = new Map<string, number>()
