@@ -100,55 +100,59 @@ async function publishNumbers(
 }
 
 describe('A process that drains', () => {
-  test('closes WebSockets and clients of node-redis one after another, none of which loses a message or a reply', async () => {
-    const server = await serve(1, 4)
-    const browsers = await Promise.all(
-      Array.from({ length: 10 }, (_, at) => browser(server.wsUrl, `user${at}`)),
-    )
-    const raw = await connectWebSocket(server.wsUrl, { token: await mint('raw') })
-    open.onEnd(() => raw.destroy())
-    const admin = await connectWebSocket(`ws://127.0.0.1:${server.admin}/ws`)
-    open.onEnd(() => admin.destroy())
-    const backends = await Promise.all(Array.from({ length: 6 }, () => nodeRedis(server.port)))
-    let last = 0
-    const next = (): number => ++last
-    const publishing = [
-      ...backends.map(({ client }) => publishNumbers((text) => client.publish('a', text), next)),
-      publishNumbers(
-        (text) => (browsers[9] as { client: RespcastClient }).client.publish('a', text),
-        next,
-      ),
-    ]
-    await sleep(100)
+  test(
+    'closes WebSockets and clients of node-redis one after another, none of which loses a message or a reply',
+    { timeout: 90_000 },
+    async () => {
+      const server = await serve(1, 4)
+      const browsers = await Promise.all(
+        Array.from({ length: 10 }, (_, at) => browser(server.wsUrl, `user${at}`)),
+      )
+      const raw = await connectWebSocket(server.wsUrl, { token: await mint('raw') })
+      open.onEnd(() => raw.destroy())
+      const admin = await connectWebSocket(`ws://127.0.0.1:${server.admin}/ws`)
+      open.onEnd(() => admin.destroy())
+      const backends = await Promise.all(Array.from({ length: 6 }, () => nodeRedis(server.port)))
+      let last = 0
+      const next = (): number => ++last
+      const publishing = [
+        ...backends.map(({ client }) => publishNumbers((text) => client.publish('a', text), next)),
+        publishNumbers(
+          (text) => (browsers[9] as { client: RespcastClient }).client.publish('a', text),
+          next,
+        ),
+      ]
+      await sleep(100)
 
-    const order: string[] = []
-    void admin.closed.then(() => order.push('admin'))
-    for (const { closed } of [...browsers, ...backends])
-      void closed.then(() => order.push('client'))
-    server.child.kill('SIGTERM')
-    for (const { closed } of browsers) {
-      const state = await closed
-      expect(state).toMatchObject({ cause: { code: 4503, name: 'draining' } })
-      // The hint, and as much again by chance.
-      expect(state.status === 'waiting' && state.retryInMs).toBeLessThan(2_000)
-    }
-    expect((await raw.closed).reason).toMatch(/^draining\|\d{1,3}\|the server is going away$/)
-    await Promise.all(backends.map(({ closed }) => closed))
-    expect((await admin.closed).code).toBe(4503)
-    expect(order.indexOf('admin')).toBeGreaterThan(10)
-    expect(await server.ended).toMatchObject({ code: 0, errors: '' })
+      const order: string[] = []
+      void admin.closed.then(() => order.push('admin'))
+      for (const { closed } of [...browsers, ...backends])
+        void closed.then(() => order.push('client'))
+      server.child.kill('SIGTERM')
+      for (const { closed } of browsers) {
+        const state = await closed
+        expect(state).toMatchObject({ cause: { code: 4503, name: 'draining' } })
+        // The hint, and as much again by chance.
+        expect(state.status === 'waiting' && state.retryInMs).toBeLessThan(2_000)
+      }
+      expect((await raw.closed).reason).toMatch(/^draining\|\d{1,3}\|the server is going away$/)
+      await Promise.all(backends.map(({ closed }) => closed))
+      expect((await admin.closed).code).toBe(4503)
+      expect(order.indexOf('admin')).toBeGreaterThan(10)
+      expect(await server.ended).toMatchObject({ code: 0, errors: '' })
 
-    const answered = new Set((await Promise.all(publishing)).flat())
-    const received = browsers.map(({ numbers }) => numbers)
-    // What was executed was answered, in order, and each got all of it up to its end.
-    for (const numbers of received) {
-      expect(numbers.filter((number) => !answered.has(number))).toEqual([])
-    }
-    const longest = received.toSorted((a, b) => b.length - a.length)[0] ?? []
-    for (const numbers of received) expect(numbers).toEqual(longest.slice(0, numbers.length))
-    // Messages went on between the closes.
-    expect(new Set(received.map(({ length }) => length)).size).toBeGreaterThan(5)
-  })
+      const answered = new Set((await Promise.all(publishing)).flat())
+      const received = browsers.map(({ numbers }) => numbers)
+      // What was executed was answered, in order, and each got all of it up to its end.
+      for (const numbers of received) {
+        expect(numbers.filter((number) => !answered.has(number))).toEqual([])
+      }
+      const longest = received.toSorted((a, b) => b.length - a.length)[0] ?? []
+      for (const numbers of received) expect(numbers).toEqual(longest.slice(0, numbers.length))
+      // Messages went on between the closes.
+      expect(new Set(received.map(({ length }) => length)).size).toBeGreaterThan(5)
+    },
+  )
 
   test('is ended at once by a second signal, with exit code 0 and whole frames', async () => {
     const server = await serve(60, 60)
