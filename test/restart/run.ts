@@ -1,7 +1,7 @@
 /**
  * Restarts gateways one after another behind a load balancer, while many WebSockets listen.
  *
- * `npm run rolling-restart [-- --gateways 3 --websockets 5000 --rate 2000 --grace 5 --seconds 30 --rest 60]`, with a `valkey-server`. Exits
+ * `npm run rolling-restart [-- --gateways 3 --websockets 5000 --per-channel 1 --rate 2000 --grace 5 --seconds 30 --rest 60]`, with a `valkey-server`. Exits
  * with 1 if a client is not back at its first attempt, is refused, misses a message without a word, or if the load ends uneven.
  */
 import { parseArgs } from 'node:util'
@@ -11,7 +11,7 @@ const { values } = parseArgs({
   options: {
     gateways: { type: 'string', default: '3' },
     websockets: { type: 'string', default: '5000' },
-    'per-channel': { type: 'string', default: '5' },
+    'per-channel': { type: 'string', default: '1' },
     rate: { type: 'string', default: '2000' },
     grace: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '30' },
