@@ -1,4 +1,7 @@
-import { BlockList, isIP, isIPv6, SocketAddress, type Socket } from 'node:net'
+import { BlockList, isIP, isIPv4, isIPv6, SocketAddress, type Socket } from 'node:net'
+
+/** Begins an IPv4 address that is mapped into IPv6 (RFC 4291 section 2.5.5.2). */
+const MAPPED = '::ffff:'
 
 /** `ip:port`, or `[ip]:port` for IPv6. */
 export function hostAndPort(host: string, port: number): string {
@@ -36,6 +39,10 @@ export function splitAddress(address: string): { ip: string; port: number } {
  * @returns Undefined if it is no IP address.
  */
 export function plainAddress(text: string): string | undefined {
+  // Nearly all, as the runtime tells them: several looks at each connection.
+  if (isIPv4(text)) return text
+  const mapped = text.startsWith(MAPPED) ? text.slice(MAPPED.length) : ''
+  if (isIPv4(mapped)) return mapped
   const trimmed = text.trim()
   const inBrackets = /^\[([^\]]*)\](?::\d+)?$/.exec(trimmed)?.[1]
   const withPort = /^([\d.]+):\d+$/.exec(trimmed)?.[1]
