@@ -31,6 +31,12 @@ export interface ClientOrigin {
   readonly connectedMs: number
 }
 
+/** The clients of one address, of WebSockets or of the other transports: one object for all of them. */
+export interface Place {
+  readonly name: string
+  clients: number
+}
+
 /** Keeps all clients. */
 export interface ClientHost {
   /** The client has just been closed and has to be forgotten everywhere. */
@@ -82,6 +88,8 @@ export class Client implements Subscriber {
   readonly limits: ClientLimits
   readonly subscriptions = new Subscriptions()
   readonly output: Output
+  /** Counts its address; undefined for a Unix socket. */
+  place: Place | undefined
 
   protocol: Protocol
   identity: Identity

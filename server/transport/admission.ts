@@ -1,5 +1,5 @@
 import { isLoopback, networkOf } from '../addresses.ts'
-import type { Client, ClientOrigin, TransportName } from '../client/client.ts'
+import type { Client, ClientOrigin, Place, TransportName } from '../client/client.ts'
 import { CLOSES } from '../client/close.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Services } from '../command/context.ts'
@@ -50,8 +50,7 @@ const ADMIN_UNAUTHENTICATED = ADMIN_PLACES / 2
  */
 export class Admission {
   readonly #server: AdmissionServer
-  readonly #byPlace = new Map<string, number>()
-  readonly #places = new WeakMap<Client, string>()
+  readonly #byPlace = new Map<string, Place>()
   readonly #rates = { http: new ConnectionRates(), tcp: new ConnectionRates() }
   readonly #arrivals: Readonly<Record<ClientOrigin['listener'], Arrivals>>
   /** Undefined once all listeners are open. */
@@ -147,9 +146,11 @@ export class Admission {
   /** Counts the address of an admitted client until it is closed. */
   joined(client: Client, ip: string): void {
     if (ip === '') return
-    const place = placeOf(client.origin.transport, ip)
-    this.#places.set(client, place)
-    this.#byPlace.set(place, (this.#byPlace.get(place) ?? 0) + 1)
+    const name = placeOf(client.origin.transport, ip)
+    let place = this.#byPlace.get(name)
+    if (place === undefined) this.#byPlace.set(name, (place = { name, clients: 0 }))
+    place.clients++
+    client.place = place
   }
 
   #rejectionOf(
@@ -164,7 +165,11 @@ export class Admission {
     const most = config.integer(
       isWebSocket ? 'ws-max-connections-per-ip' : 'tcp-max-connections-per-ip',
     )
-    if (most > 0 && ip !== '' && (this.#byPlace.get(placeOf(transport, ip)) ?? 0) >= most) {
+    if (
+      most > 0 &&
+      ip !== '' &&
+      (this.#byPlace.get(placeOf(transport, ip))?.clients ?? 0) >= most
+    ) {
       return 'address'
     }
     if (isWebSocket || transport === 'unix' || isLoopback(ip)) return undefined
@@ -226,11 +231,8 @@ export class Admission {
   }
 
   #left(client: Client): void {
-    const place = this.#places.get(client)
-    if (place === undefined) return
-    const left = (this.#byPlace.get(place) ?? 1) - 1
-    if (left === 0) this.#byPlace.delete(place)
-    else this.#byPlace.set(place, left)
+    const { place } = client
+    if (place !== undefined && --place.clients === 0) this.#byPlace.delete(place.name)
   }
 }
 
