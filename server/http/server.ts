@@ -65,7 +65,7 @@ export function createHttpServer(
       : fastify({ ...options, http })
   ) as FastifyInstance
   if (tls) guardPeers(app.server, core.config, tls.auth)
-  watchConnections(app, waiting, ({ remoteAddress = '' }) => {
+  watchConnections(app, waiting, tls !== undefined, ({ remoteAddress = '' }) => {
     // A proxy opens connections for many. Upgrades that come through it count by the address that it vouches for.
     const isProxy = trustProxy !== false && trustProxy(remoteAddress)
     return !isProxy && core.admission.isTooFast('http', remoteAddress)
@@ -116,17 +116,19 @@ export function createHttpServer(
 /**
  * Counts the connections of a server, and closes those that have waited longest where there are too many.
  *
+ * @param isSecure The server speaks TLS.
  * @param isTooFast One whose address opens too many, which is closed at once.
  */
 function watchConnections(
   app: FastifyInstance,
   waiting: WaitingSockets,
+  isSecure: boolean,
   isTooFast: (socket: IncomingMessage['socket']) => boolean,
 ): void {
   const { server } = app
   server.on('connection', (socket: IncomingMessage['socket']) => {
     if (isTooFast(socket)) socket.destroy()
-    else waiting.add(socket)
+    else waiting.add(socket, isSecure)
   })
   server.on('request', (request, response) => {
     const { socket } = request
@@ -158,13 +160,18 @@ function endRefusedUpgrades(app: FastifyInstance): void {
   const upgrades = new WeakSet<IncomingMessage>()
   app.server.on('upgrade', (request: IncomingMessage) => {
     upgrades.add(request)
-    // ws turns this off when it takes the socket over.
-    request.socket.setTimeout(REQUEST_TIMEOUT_MS, () => request.socket.destroy())
+    // ws turns this off when it takes the socket over. The listener stays with the socket: it must not hold the request.
+    request.socket.setTimeout(REQUEST_TIMEOUT_MS)
+    request.socket.on('timeout', destroySocket)
   })
   app.addHook('onResponse', (request, _reply, done) => {
     if (upgrades.has(request.raw)) request.raw.socket.destroySoon()
     done()
   })
+}
+
+function destroySocket(this: IncomingMessage['socket']): void {
+  this.destroy()
 }
 
 /**

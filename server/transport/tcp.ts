@@ -112,7 +112,7 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
     server.on('connection', (socket: Socket) => {
       // Before the handshake, which is what costs.
       if (host.admission.isTooFast('tcp', socket.remoteAddress ?? '')) socket.destroy()
-      else handshakes.add(socket)
+      else handshakes.add(socket, true)
     })
   }
   // A failed handshake is the peer's affair; the socket is gone already.

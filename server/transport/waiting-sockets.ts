@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 
 /** Figures of sockets that are no clients. */
 export interface SocketTally {
@@ -12,34 +13,43 @@ export interface SocketTally {
  * one that has waited longest gives way to a newcomer: whoever has something to say says it at once, so that peers that only hold
  * connections cannot keep others out, which refusing newcomers would let them.
  *
- * A socket under TLS is known by its peer's address: the runtime gives two objects for it.
+ * A socket under TLS is known by its addresses: the runtime gives two objects for it.
  */
 export class WaitingSockets {
   readonly #most: () => number
   readonly #tally: SocketTally
   /** Without a request, the one that has waited longest first. */
-  readonly #idle = new Map<string, Socket>()
+  readonly #idle = new Map<SocketKey, Socket>()
   /** With a request that is being answered. */
-  readonly #busy = new Map<string, Socket>()
+  readonly #busy = new Map<SocketKey, Socket>()
+  /** One for all plain sockets: one for each would stay with a WebSocket for as long as it lives. */
+  readonly #onClose: (this: Socket) => void
 
   constructor(most: () => number, tally: SocketTally = { open: 0, evicted: 0 }) {
     this.#most = most
     this.#tally = tally
+    const forget = (socket: Socket): void => this.#forget(socket, socket)
+    this.#onClose = function () {
+      forget(this)
+    }
   }
 
-  /** Takes an accepted socket in. */
-  add(socket: Socket): void {
+  /**
+   * Takes an accepted socket in.
+   *
+   * @param isSecure It is the one under a {@link TLSSocket}, which the other methods are given.
+   */
+  add(socket: Socket, isSecure = false): void {
     if (socket.remoteAddress === undefined) {
       // The peer is gone already.
       socket.destroy()
       return
     }
     while (this.#size >= this.#most()) this.#evict()
-    const key = keyOf(socket)
+    const key = isSecure ? addressesOf(socket) : socket
     this.#idle.set(key, socket)
-    socket.once('close', () => {
-      if ((this.#idle.get(key) ?? this.#busy.get(key)) === socket) this.#remove(key)
-    })
+    if (isSecure) socket.once('close', () => this.#forget(key, socket))
+    else socket.on('close', this.#onClose)
     this.#count()
   }
 
@@ -55,7 +65,12 @@ export class WaitingSockets {
 
   /** It is a client from now on, and counts no longer. */
   release(socket: Socket): void {
+    socket.removeListener('close', this.#onClose)
     this.#remove(keyOf(socket))
+  }
+
+  #forget(key: SocketKey, socket: Socket): void {
+    if ((this.#idle.get(key) ?? this.#busy.get(key)) === socket) this.#remove(key)
   }
 
   get #size(): number {
@@ -71,7 +86,7 @@ export class WaitingSockets {
     }
   }
 
-  #remove(key: string): void {
+  #remove(key: SocketKey): void {
     this.#idle.delete(key)
     this.#busy.delete(key)
     this.#count()
@@ -82,14 +97,21 @@ export class WaitingSockets {
   }
 }
 
-function move(key: string, from: Map<string, Socket>, to: Map<string, Socket>): void {
+function move(key: SocketKey, from: Map<SocketKey, Socket>, to: Map<SocketKey, Socket>): void {
   const socket = from.get(key)
   if (socket === undefined) return
   from.delete(key)
   to.set(key, socket)
 }
 
+/** A plain socket is its own key; one under TLS has its addresses for one. */
+type SocketKey = Socket | string
+
+function keyOf(socket: Socket): SocketKey {
+  return socket instanceof TLSSocket ? addressesOf(socket) : socket
+}
+
 /** Local addresses differ where several listeners share the sockets. */
-function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+function addressesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }

@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { Server } from 'node:http'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { assertAlive, NO_AUTH, opener } from '../../support/opened.ts'
@@ -60,6 +64,29 @@ describe('an upgrade that is refused', () => {
       expect((await upgrade.ended).toString('latin1')).not.toContain('HTTP/1.1')
     },
   )
+})
+
+describe('an upgrade that is served', () => {
+  test('leaves nothing of its request with the WebSocket', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const server = await open.server()
+    const requests: WeakRef<object>[] = []
+    const { emit } = Server.prototype
+    open.onEnd(() => void Reflect.deleteProperty(Server.prototype, 'emit'))
+    Server.prototype.emit = function (this: Server, name: string, ...args: object[]) {
+      if (name === 'upgrade') requests.push(new WeakRef(args[0] as object))
+      return Reflect.apply(emit, this, [name, ...args]) as boolean
+    } as typeof emit
+    const client = await open.session(server, '1', {})
+    expect(requests).toHaveLength(1)
+    for (let turn = 0; turn < 100 && requests[0]?.deref() !== undefined; turn++) {
+      await setImmediate()
+      collect()
+    }
+    expect(requests[0]?.deref()).toBeUndefined()
+    await client.assertReply(['PING'], '+PONG\r\n')
+  })
 })
 
 describe('subprotocols', () => {

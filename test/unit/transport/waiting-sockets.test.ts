@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { WaitingSockets } from '../../../server/transport/waiting-sockets.ts'
 
@@ -65,14 +66,28 @@ test('a socket that is closed, or has become a client, counts no longer and is n
 })
 
 test('the socket under TLS and the one that shakes hands are one', () => {
-  const { waiting, tally, sockets } = filled(2)
-  const secure = socketFrom(1)
+  const tally = { open: 0, evicted: 0 }
+  const waiting = new WaitingSockets(() => 2, tally)
+  const raw = socketFrom(5)
+  const secure = Object.setPrototypeOf(socketFrom(5), TLSSocket.prototype) as Socket
+  const other = socketFrom(6)
+  waiting.add(raw, true)
+  waiting.add(other, true)
   waiting.startRequest(secure)
-  expect(tally.open).toBe(2)
+  waiting.add(socketFrom(7), true)
+  expect([raw.destroyed, other.destroyed]).toEqual([false, true])
   waiting.release(secure)
   expect(tally.open).toBe(1)
-  sockets[0]?.destroy()
+  raw.destroy()
   expect(tally.open).toBe(1)
+})
+
+test('a socket that has become a client keeps no listener', () => {
+  const { waiting, sockets } = filled(1)
+  const [socket] = sockets as [Socket]
+  expect(socket.listenerCount('close')).toBe(1)
+  waiting.release(socket)
+  expect(socket.listenerCount('close')).toBe(0)
 })
 
 test('a peer that is gone already is not kept', () => {
