@@ -141,6 +141,8 @@ export class Glob {
   readonly isLiteral: boolean
   readonly #isPrefix: boolean
   readonly #neverMatches: boolean
+  /** Bytes that every match has at least. */
+  readonly #fewest: number
   readonly #tokens: Int32Array
   /** Indexes of the first and the last star; -1 without one. */
   readonly #firstStar: number
@@ -156,12 +158,14 @@ export class Glob {
     while (head < tokens.length && (tokens[head] as number) >= 0) head++
     let innerStars = 0
     for (let at = 0; at < tokens.length - 1; at++) if (tokens[at] === STAR) innerStars++
+    const stars = tokens.at(-1) === STAR ? innerStars + 1 : innerStars
 
     this.pattern = pattern
     this.literalHead = literalText(tokens, 0, head)
     this.isLiteral = head === tokens.length
     this.#isPrefix = head === tokens.length - 1 && tokens[head] === STAR
     this.#neverMatches = innerStars > MAX_INNER_STARS
+    this.#fewest = tokens.length - stars
     this.#tokens = Int32Array.from(tokens)
     this.#firstStar = tokens.indexOf(STAR)
     this.#lastStar = tokens.lastIndexOf(STAR)
@@ -178,7 +182,8 @@ export class Glob {
 
   /**
    * Reports whether the whole of `subject` matches. The steps are bounded by both lengths together and, with several stars, by
-   * their product divided by 32.
+   * their product divided by 32. A pattern that needs more bytes than `subject` has takes none, so that no automaton is built that is
+   * larger than the subject is worth.
    *
    * @param meter Told the steps beyond a comparison of the literal head. If they would go beyond its limit by an automaton, the match
    *   gives up: it says so to the meter, and returns false.
@@ -217,7 +222,7 @@ export class Glob {
     }
     const end = subject.length - (count - 1 - last)
     return (
-      end >= first &&
+      subject.length >= this.#fewest &&
       this.#fits(subject, head, first, head, meter) &&
       this.#fits(subject, last + 1, count, end, meter) &&
       (first === last || this.#finds(subject, first, end, meter))

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { compileGlob, escapeGlob } from '../../../shared/glob.ts'
+import { buildSteps } from '../../../shared/glob-automaton.ts'
 import { GLOB_VERDICTS } from './glob-verdicts.ts'
 
 describe('a glob gives the verdicts of Redis', () => {
@@ -149,6 +150,20 @@ describe('a match whose steps are limited', () => {
     expect(match(compileGlob('*a*b'), 0)).toMatchObject({ fits: true, gaveUp: false })
   })
 })
+
+test.each([50, 100, 1_000, 100_000])(
+  'a pattern of %i letters costs a name no more than the automaton of a pattern as long as the name',
+  (letters) => {
+    const name = 'a'.repeat(256)
+    const glob = compileGlob(`*${'a'.repeat(100)}b${'a'.repeat(letters)}*`)
+    const meter = { steps: 0 }
+    expect(glob.matches(name, meter)).toBe(false)
+    // A few looks at each byte, the table, and a run through it.
+    expect(meter.steps).toBeLessThan(
+      name.length * 8 + buildSteps(name.length) + (name.length / 32 + 1) * name.length,
+    )
+  },
+)
 
 describe('an escaped text', () => {
   test.each([
