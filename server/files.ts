@@ -115,11 +115,6 @@ export class SharedWrites<Result> {
     this.#write = write
   }
 
-  /** A write is under way. */
-  get isWriting(): boolean {
-    return this.#isWriting
-  }
-
   /** A write is under way or waits. */
   get isBusy(): boolean {
     return this.#isWriting || this.#next !== undefined

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../config/settings.ts'
 import { atEndOfTurn, type Clock, type Timer } from '../clock.ts'
-import { replaceFile, replaceFileLater, SECRET_MODE, SharedWrites } from '../files.ts'
+import { replaceFileLater, SharedWrites } from '../files.ts'
 import type { Logger } from '../log.ts'
 import type { UserTable } from './users.ts'
 import type { CommandCatalog } from './catalog.ts'
@@ -41,8 +41,6 @@ export class AclFile {
   readonly #log: Logger
   readonly #clock: Clock
   readonly #writes = new SharedWrites(() => this.#write())
-  /** The file was written at once, during a write with an older content. */
-  #isOvertaken = false
   #retry: Timer | undefined
   #problem: string | undefined
   #isClosed = false
@@ -78,19 +76,6 @@ export class AclFile {
     return this.#writes.request()
   }
 
-  /** As {@link save}, before it returns: for ACL LOAD inside EXEC, which executes its commands with nothing between them. */
-  saveNow(): string | undefined {
-    if (this.#path === '') return NOT_CONFIGURED
-    try {
-      const text = this.#users.list().map(lineOf).join('')
-      replaceFile(this.#path, Buffer.from(text, 'latin1'), SECRET_MODE)
-      this.#isOvertaken = this.#writes.isWriting
-      return this.#noteResult()
-    } catch (error) {
-      return this.#noteResult(error)
-    }
-  }
-
   /** Saves after a change of a role or ceiling, if `acl-autosave` asks for it. Undefined if it does not. */
   autosave(): Promise<string | undefined> | undefined {
     return this.#isAutosaved ? this.save() : undefined
@@ -114,10 +99,7 @@ export class AclFile {
 
   async #write(): Promise<string | undefined> {
     try {
-      do {
-        this.#isOvertaken = false
-        await replaceFileLater(this.#path, await this.#content())
-      } while (this.#isOvertaken)
+      await replaceFileLater(this.#path, await this.#content())
       return this.#noteResult()
     } catch (error) {
       return this.#noteResult(error)

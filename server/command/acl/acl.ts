@@ -190,14 +190,15 @@ function save({ server }: CommandContext): Promise<Completion> {
   return server.aclFile.save().then((error) => (later) => answerFile(later.reply, error))
 }
 
-/** ACL LOAD waits for a write under way: it would read the file without changes that have been ordered before. */
-function load({ inTransaction, reply, server }: CommandContext): void | Promise<Completion> {
-  const { aclFile } = server
-  if (aclFile.isBusy) {
-    if (!inTransaction) return aclFile.settled().then(() => load)
-    aclFile.saveNow()
-  }
-  answerFile(reply, aclFile.load())
+/**
+ * ACL LOAD waits for a write under way: it would read the file without changes that have been ordered before. Inside EXEC, whose commands
+ * have nothing between them, the file is written once more and not read: it has the users that are in force then.
+ */
+function load(context: CommandContext): void | Promise<Completion> {
+  const { aclFile } = context.server
+  if (!aclFile.isBusy) answerFile(context.reply, aclFile.load())
+  else if (context.inTransaction) return save(context)
+  else return aclFile.settled().then(() => load)
 }
 
 const OPEN = {
@@ -290,6 +291,7 @@ export const acl: CommandData = {
       arity: 2,
       summary: 'Reads the ACL file again.',
       help: ['Reads the ACL file again. If it has errors nothing changes.'],
+      awaitsDisk: true,
       handler: load,
     },
     log: {

@@ -14,8 +14,9 @@ beforeEach(() => {
 
 const saved = (): string => readFileSync(path, 'latin1')
 const SET = ['ACL', 'SETUSER', 'role:x', '&a'] as const
-const NOT_SAVED =
-  '-MISCONF the change is in force but not saved: There was an error trying to save the ACLs. Please check the server logs for more information\r\n'
+const CANNOT_SAVE =
+  'There was an error trying to save the ACLs. Please check the server logs for more information\r\n'
+const NOT_SAVED = `-MISCONF the change is in force but not saved: ${CANNOT_SAVE}`
 
 /** Makes the file impossible to write. @returns A function that makes it possible again. */
 function breakDisk(): () => void {
@@ -81,6 +82,35 @@ describe('A change of a role', () => {
     expect(await other.sendAndWait('ACL', 'LOAD')).toBe('+OK\r\n')
     await admin.settled()
     expect(admin.read()).toBe('+OK\r\n')
+    expect(server.users.get('role:x')).toBeDefined()
+  })
+
+  test('is not lost by ACL LOAD inside EXEC during the write, and other clients do not wait for the disk', async () => {
+    const [admin, other, third] = [server.connect(), server.connect(), server.connect()]
+    admin.write(command(...SET))
+    other.send('MULTI')
+    other.send('ACL', 'SETUSER', 'role:y', '&a')
+    other.send('ACL', 'LOAD')
+    other.send('ACL', 'SETUSER', 'role:z', '&a')
+    other.write(command('EXEC'))
+    expect(saved()).not.toContain('role:')
+    expect(third.send('PING')).toBe('+PONG\r\n')
+    await other.settled()
+    expect(other.read()).toBe('*3\r\n+OK\r\n+OK\r\n+OK\r\n')
+    for (const name of ['role:x', 'role:y', 'role:z']) {
+      expect(server.users.get(name)).toBeDefined()
+      expect(saved()).toContain(`user ${name} `)
+    }
+  })
+
+  test('that cannot be saved is in force after ACL LOAD inside EXEC, which says so', async () => {
+    breakDisk()
+    const admin = server.connect()
+    admin.send('MULTI')
+    admin.send(...SET)
+    admin.send('ACL', 'LOAD')
+    const reply = await admin.sendAndWait('EXEC')
+    expect(reply).toBe(`*2\r\n${NOT_SAVED}-ERR ${CANNOT_SAVE}`)
     expect(server.users.get('role:x')).toBeDefined()
   })
 
