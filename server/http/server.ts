@@ -13,6 +13,7 @@ import type { Core } from '../core.ts'
 import { guardPeers, type ServerTls } from '../transport/tls.ts'
 import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import { headerProblem, MAX_HEADERS } from './headers.ts'
+import { limitPipelines } from './pipelines.ts'
 
 /** Limits on requests: slow or endless ones must not hold sockets and memory. */
 const HEADERS_TIMEOUT_MS = 5_000
@@ -64,6 +65,7 @@ export function createHttpServer(
       ? fastify({ ...options, https: { ...http, ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } })
       : fastify({ ...options, http })
   ) as FastifyInstance
+  limitPipelines(app.server)
   if (tls) guardPeers(app.server, core.config, tls.auth)
   watchConnections(app, waiting, tls !== undefined, ({ remoteAddress = '' }) => {
     // A proxy opens connections for many. Upgrades that come through it count by the address that it vouches for.
