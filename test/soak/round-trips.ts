@@ -37,7 +37,10 @@ export class Pinger {
       if ('trips' in answer) this.#taken?.(answer.trips)
       else if (!this.#isOver) complain(`the probe was closed with ${answer.closedWith}`)
     })
-    child.once('exit', () => this.#taken?.([]))
+    child.once('exit', (code, signal) => {
+      if (!this.#isOver) complain(`the probe ended: code ${code}, ${signal ?? 'no signal'}`)
+      this.#taken?.([])
+    })
   }
 
   /** @param complain Told if the server closes it. */

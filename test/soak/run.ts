@@ -34,6 +34,7 @@ function faultsOf({
   const faults = [...complaints]
   if (crash !== undefined) faults.push(`the server ended: ${crash}`)
   const judged = seats.areApart ? ping : ownPing
+  if (Number.isNaN(judged.worst)) faults.push('no PING was measured')
   if (judged.worst > LONGEST_PING_MS) faults.push(`a PING took more than ${LONGEST_PING_MS} ms`)
   if (usedMegabytes.after > usedMegabytes.before + KEPT_MEGABYTES)
     faults.push(`more than ${KEPT_MEGABYTES} MB are still in use`)
