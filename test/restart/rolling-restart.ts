@@ -12,6 +12,9 @@ const BATCH_MS = 20
 /** WebSockets that connect at once at the beginning. */
 const BATCH_OF_CLIENTS = 50
 
+/** Longest time until all clients of a gateway that has ended are back, on a busy machine, in ms. */
+const PATIENCE_MS = 60_000
+
 /** Load of a gateway may differ from the mean of all by this share. */
 const SPREAD = 0.2
 
@@ -255,11 +258,13 @@ export async function rollingRestart(options: RollingOptions): Promise<RollingRe
       balancer.remove(target)
       running.delete(gateway)
       await gateway.stop()
+      await waitUntil(
+        'everybody is back',
+        () => browsers.every(({ client }) => client.state.status === 'online'),
+        PATIENCE_MS,
+      )
       tell(`one has ended: ${balancer.loads.join(', ')}`)
     }
-    await waitUntil('everybody is back', () =>
-      browsers.every(({ client }) => client.state.status === 'online'),
-    )
     await sleep(options.restSeconds * 1000)
     return {
       published: publisher.published,
