@@ -1,19 +1,15 @@
 import type { Journal, Position } from '../../control/journal.ts'
-import type { Register, Stamp } from '../../control/register.ts'
-import { asciiJson, type LogEntry } from './log.ts'
+import type { Register } from '../../control/register.ts'
+import { asciiJson, type LogEntry, type RegisterEntry } from './log.ts'
 import { idOf, keyOf, type Revocation } from './revocation.ts'
 
 /** Deletions that are remembered; beyond it the oldest are forgotten. */
 export const MOST_DELETIONS = 100_000
 
-interface Kept extends Stamp {
-  /** Of a revocation the record, which the table has as well: 250,000 of them as text would be 100 MB. */
-  readonly value: string | Revocation | undefined
-}
-
 /** The registers and the position in the log of gateways, as entries of `token-log-file`. */
 export class RegisterJournal implements Journal {
-  readonly #registers = new Map<string, Kept>()
+  /** Those of revocations have the record that the table has as well: 250,000 of them as text would be 100 MB. */
+  readonly #registers = new Map<string, RegisterEntry>()
   /** Keys of deletions, oldest first. */
   readonly #deletions = new Set<string>()
   #position: Position | undefined
@@ -35,8 +31,8 @@ export class RegisterJournal implements Journal {
   /** The state of now: until the first {@link append} that with which the process started. */
   get kept(): Journal['kept'] {
     const registers: Register[] = []
-    for (const [key, { version, uuid, value }] of this.#registers) {
-      const text = typeof value === 'object' ? asciiJson(value) : value
+    for (const { key, version, uuid, value } of this.#registers.values()) {
+      const text = typeof value === 'string' ? value : value === null ? undefined : asciiJson(value)
       registers.push({ key, version, uuid, value: text })
     }
     return { registers, position: this.#position }
@@ -61,8 +57,8 @@ export class RegisterJournal implements Journal {
       const { id, uuid, epoch } = entry
       this.#position = { id, uuid, epoch }
     } else if (entry.op === 'register') {
-      const { key, version, uuid, value } = entry
-      this.#registers.set(key, { version, uuid, value: value ?? undefined })
+      const { key, value } = entry
+      this.#registers.set(key, entry)
       this.#deletions.delete(key)
       if (value === null) this.#noteDeletion(key)
     }
@@ -86,9 +82,10 @@ export class RegisterJournal implements Journal {
    * @param holds Is called with each record that these entries have as it is now.
    */
   *entries(holds: (record: Revocation) => void): IterableIterator<LogEntry> {
-    for (const [key, { version, uuid, value }] of this.#registers) {
+    for (const entry of this.#registers.values()) {
+      const { key, value } = entry
       const id = idOf(key)
-      if (id !== undefined && value !== undefined) {
+      if (id !== undefined && value !== null) {
         const record = this.#find(id)
         if (record === undefined) {
           this.#registers.delete(key)
@@ -96,7 +93,7 @@ export class RegisterJournal implements Journal {
         }
         if (record === value) holds(record)
       }
-      yield { op: 'register', key, version, uuid, value: value ?? null }
+      yield entry
     }
     if (this.#position) yield { op: 'at', ...this.#position }
   }

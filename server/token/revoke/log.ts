@@ -13,6 +13,15 @@ import {
 import { isJsonObject } from '../text.ts'
 import { idOf, REVOCATION_KINDS, type Revocation } from './revocation.ts'
 
+/** A register that gateways share: that of a revocation has the record, a deleted one null. */
+export interface RegisterEntry {
+  readonly op: 'register'
+  readonly key: string
+  readonly version: number
+  readonly uuid: string
+  readonly value: string | Revocation | null
+}
+
 /** One entry of the log. */
 export type LogEntry =
   | { readonly op: 'revoke'; readonly record: Revocation }
@@ -20,14 +29,7 @@ export type LogEntry =
   | { readonly op: 'lift'; readonly id: number }
   /** Ids below this are taken; of ids that begin with the number of a gateway, the counter after it. */
   | { readonly op: 'next'; readonly id: number }
-  /** A register that gateways share: that of a revocation has the record, a deleted one null. */
-  | {
-      readonly op: 'register'
-      readonly key: string
-      readonly version: number
-      readonly uuid: string
-      readonly value: string | Revocation | null
-    }
+  | RegisterEntry
   /** The last entry of the log of gateways that has been applied. */
   | { readonly op: 'at'; readonly id: string; readonly uuid: string; readonly epoch: string }
 
@@ -358,7 +360,7 @@ function parseEntry(json: string): LogEntry | undefined {
     const { uuid, epoch } = value
     return isText(id) && isText(uuid) && isText(epoch) ? { op, id, uuid, epoch } : undefined
   }
-  return op === 'revoke' && isRecord(record) ? { op, record: whole(record) } : undefined
+  return op === 'revoke' && isRecord(record) ? { op, record } : undefined
 }
 
 function readRegister({
@@ -366,13 +368,13 @@ function readRegister({
   version,
   uuid,
   value,
-}: Readonly<Record<string, unknown>>): LogEntry | undefined {
+}: Readonly<Record<string, unknown>>): RegisterEntry | undefined {
   if (!isText(key) || !isText(uuid) || typeof version !== 'number') return undefined
   const register = { op: 'register', key, version, uuid } as const
   if (idOf(key) === undefined || value === null) {
     return value === null || isText(value) ? { ...register, value } : undefined
   }
-  return isRecord(value) ? { ...register, value: whole(value) } : undefined
+  return isRecord(value) ? { ...register, value } : undefined
 }
 
 function isText(value: unknown): value is string {
@@ -396,18 +398,6 @@ function isRecord(value: unknown): value is Revocation {
     typeof by === 'string' &&
     typeof atMs === 'number'
   )
-}
-
-/** Adds the fields that JSON leaves out because they are undefined. */
-function whole(record: Revocation): Revocation {
-  return {
-    ...record,
-    issuer: record.issuer,
-    scope: record.scope,
-    only: record.only,
-    beforeMs: record.beforeMs,
-    expiresAtMs: record.expiresAtMs,
-  }
 }
 
 function hex(value: number): string {

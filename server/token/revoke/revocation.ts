@@ -1,4 +1,3 @@
-import { splitKey } from '../../control/register.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import type { KeyNames } from '../verify/keys.ts'
 
@@ -77,15 +76,16 @@ type RevocationSubject = Pick<
 /** Prefix of the registers of revocations; their names are ids. */
 export const REVOCATION_PREFIX = 'r'
 
+const KEY_START = `${REVOCATION_PREFIX}:`
+
 /** The key of the register of a revocation. */
 export function keyOf(id: number): string {
-  return `${REVOCATION_PREFIX}:${id}`
+  return `${KEY_START}${id}`
 }
 
 /** The id of the revocation whose register this is; undefined for a register of another part. */
 export function idOf(key: string): number | undefined {
-  const [prefix, name] = splitKey(key)
-  return prefix === REVOCATION_PREFIX ? Number(name) : undefined
+  return key.startsWith(KEY_START) ? Number(key.slice(KEY_START.length)) : undefined
 }
 
 /** Maximum number of revocations in force. */

@@ -127,9 +127,8 @@ function readRecord(value: string): Revocation | undefined {
     return undefined
   }
   for (const [name, isGood] of Object.entries(FIELDS)) if (!isGood(read[name])) return undefined
-  const { issuer, scope, only, beforeMs, expiresAtMs } = read
-  const whole = { ...read, issuer, scope, only, beforeMs, expiresAtMs } as unknown as Revocation
-  return asciiJson(whole) === value ? whole : undefined
+  const record = read as unknown as Revocation
+  return asciiJson(record) === value ? record : undefined
 }
 
 function isText(value: unknown): value is string {

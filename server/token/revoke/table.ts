@@ -233,7 +233,7 @@ export class RevocationTable {
     if (tookOver && entries.length > 0) {
       this.#nextId = (Math.floor((this.#nextId - 1) / ID_BLOCK) + 1) * ID_BLOCK + 1
     }
-    await this.#log.prepare(tookOver || this.#live().length < entries.length)
+    await this.#log.prepare(tookOver || this.#liveCount() < entries.length)
   }
 
   #readRegister(
@@ -427,6 +427,12 @@ export class RevocationTable {
   /** Everything in force or remembered, encoded: the content of a log that is written anew. */
   #encoded(): Buffer {
     return Buffer.concat(this.#live().map(encodeEntry))
+  }
+
+  #liveCount(): number {
+    let count = 1 + this.size + this.#ended.size
+    for (const _ of this.#journal.entries(() => count--)) count++
+    return count
   }
 
   #live(): readonly LogEntry[] {
