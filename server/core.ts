@@ -6,9 +6,11 @@ import { UserTable } from './acl/users.ts'
 import { ClientTable } from './client/clients.ts'
 import { Drain } from './client/drain.ts'
 import { ClientEviction } from './client/eviction.ts'
+import { ClientFence } from './client/fence.ts'
 import { GapNotices } from './client/gap-notice.ts'
 import { transportLimits, type TransportLimits } from './client/limits.ts'
 import { Login } from './client/login.ts'
+import { SharedKills } from './client/shared-kills.ts'
 import { applyUserChanges } from './client/lost-subscriptions.ts'
 import type { Clock } from './clock.ts'
 import { clusterView, type ClusterView } from './command/cluster/view.ts'
@@ -31,6 +33,8 @@ import { listensOnTcp, servesTheWorld } from './config/listeners.ts'
 import { ConfigFile } from './config/rewrite.ts'
 import type { Config } from './config/store.ts'
 import { addValidators } from './config/validators.ts'
+import type { Control } from './control/control.ts'
+import { createControl } from './control/create.ts'
 import { ArenaPool, type Arenas } from './delivery/arenas.ts'
 import { Flusher } from './delivery/flusher.ts'
 import { deliveryOptions } from './delivery/options.ts'
@@ -39,6 +43,7 @@ import { payloadOf } from './delivery/segment.ts'
 import { Turn } from './delivery/turn.ts'
 import { RespcastError } from './errors.ts'
 import { PeerLog, setLogLevel, type Logger } from './log.ts'
+import { nodeFacts, type NodeAddresses } from './node-facts.ts'
 import { Registry, type PublishSpace } from './pubsub/registry.ts'
 import type { TokenExplainer } from './token/explain/explain.ts'
 import { validateRolePattern } from './token/grant/placeholders.ts'
@@ -104,6 +109,7 @@ export class Core implements Services {
   readonly configFile: ConfigFile
   readonly registry: Registry
   readonly backplane: Backplane
+  readonly control: Control
   readonly clients: ClientTable
   readonly limits: TransportLimits
   readonly guard: OutputGuard
@@ -129,6 +135,9 @@ export class Core implements Services {
   readonly admission: Admission
   readonly drain: Drain
   readonly shutdown: () => void
+  /** Where its listeners are, once they are open. */
+  addresses: NodeAddresses = { resp: '', http: '', admin: '' }
+  readonly #fence: ClientFence
   readonly #openRevocations: (readOnly: boolean) => Promise<void>
 
   /** @throws RespcastError The configuration cannot be used; the message names directive and remedy. */
@@ -158,7 +167,7 @@ export class Core implements Services {
       turn,
     )
 
-    const { nodeNumber = () => 0 } = parts
+    const nodeNumber = parts.nodeNumber ?? ((): number => this.control.number)
     this.clients = new ClientTable(clock, nodeNumber)
     this.backplane =
       parts.backplane?.(this.registry) ??
@@ -182,6 +191,7 @@ export class Core implements Services {
       turn,
       guard: this.guard,
       eviction: this.eviction,
+      check: () => this.control.checkLease(),
     })
     this.turns = new RoundRobin({ atEndOfTurn, nowMs: () => clock.monotonicMs() })
     this.clients.onClosed((client, cause) => {
@@ -204,6 +214,27 @@ export class Core implements Services {
     this.audit = tokens.audit
     this.sharedRevocations = tokens.shared
     this.#openRevocations = tokens.open
+    const startedAtMs = clock.wallMs()
+    this.control = createControl({
+      clock,
+      log,
+      settings: config,
+      line: this.backplane.control,
+      journal: tokens.sessions.revocations.journal,
+      describe: () => nodeFacts(this, this.addresses, startedAtMs),
+      random,
+      atEndOfTurn,
+    })
+    this.control.share(this.sharedUsers)
+    this.control.share(this.sharedRevocations)
+    this.control.share(new SharedKills(this.clients, clock, () => this.control.upstreamMs))
+    this.#fence = new ClientFence({
+      clock,
+      clients: this.clients,
+      control: this.control,
+      random,
+      atEndOfTurn,
+    })
 
     this.login = new Login(this)
 
@@ -250,6 +281,8 @@ export class Core implements Services {
     this.guard.start()
     this.eviction.start()
     this.load.start()
+    if (readOnly) return
+    this.control.start()
     this.backplane.start()
   }
 
@@ -259,7 +292,9 @@ export class Core implements Services {
     this.eviction.stop()
     this.gapNotices.stop()
     this.load.stop()
+    this.#fence.stop()
     this.peerLog.flush()
+    await this.control.stop()
     await Promise.all([
       this.tokens.stop(),
       this.aclFile.close(),

@@ -47,6 +47,8 @@ export const CLOSE_CODES = [
   { code: 4500, name: 'server-error', action: 'reconnect', complete: false },
   /** The server is going away; another one, or the next one, takes over. */
   { code: 4503, name: 'draining', action: 'reconnect', complete: true },
+  /** The server does not know what was revoked, and delivers nothing until it does. */
+  { code: 4503, name: 'cut-off', action: 'reconnect', complete: false },
   /** The server cannot judge the token now, since the keys of its issuer cannot be loaded. */
   { code: 4503, name: 'unavailable', action: 'reconnect', complete: true },
 ] as const satisfies readonly CloseCode[]

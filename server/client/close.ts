@@ -100,6 +100,8 @@ export const CLOSES = {
 
   /** The keys of a token's issuer cannot be loaded: the token may be good. */
   keysUnavailable: coded('unavailable', 'flush', 'the keys of the issuer cannot be loaded', 5_000),
+  /** The gateway does not know what was revoked: for a minute, or as somebody logs in. */
+  cutOff: coded('cut-off', 'drop', 'this gateway is cut off from the others'),
   draining: coded('draining', 'flush', 'the server is going away'),
 } as const
 

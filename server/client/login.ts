@@ -74,6 +74,13 @@ const REFUSALS = {
     cause: CLOSES.keysUnavailable,
     reason: undefined,
   },
+  /** This gateway does not know what was revoked. No failure of the peer either. */
+  cutOff: {
+    reply:
+      'TRYAGAIN this gateway is cut off from the upstream, and logs nobody in until it knows what was revoked',
+    cause: closeWith(CLOSES.cutOff, { retryMs: 5_000 }),
+    reason: undefined,
+  },
   /** Another login, or RESET, came while the token was verified. */
   superseded: { reply: INVALID_TOKEN, cause: undefined, reason: undefined },
   otherSubject: {
@@ -120,7 +127,16 @@ type LoginOutcome = { readonly error: ErrorLine } | { readonly pushes: readonly 
 /** The parts of the server that logins concern. */
 type LoginHost = Pick<
   Services,
-  'aclLog' | 'clients' | 'clock' | 'config' | 'counters' | 'peerLog' | 'table' | 'tokens' | 'users'
+  | 'aclLog'
+  | 'clients'
+  | 'clock'
+  | 'config'
+  | 'control'
+  | 'counters'
+  | 'peerLog'
+  | 'table'
+  | 'tokens'
+  | 'users'
 > & { readonly authenticator: TokenAuthenticator }
 
 /**
@@ -221,6 +237,9 @@ export class Login {
     context: AclLogEvent['context'],
   ): FailedLogin | undefined {
     const { clients, counters, tokens, users } = this.#parts
+    if (this.#isCutOff && !this.#logsInAlways(client, name)) {
+      return { error: REFUSALS.cutOff.reply, waitMs: 0, cause: undefined }
+    }
     if (context === 'multi' && (client.closed || this.#failures.mustWait(client))) {
       counters.countLoginFailure('throttled')
       return { error: NO_AUTH_IN_EXEC, waitMs: 0, cause: undefined }
@@ -247,6 +266,17 @@ export class Login {
     client.authenticate()
     client.authEpoch++
     return undefined
+  }
+
+  get #isCutOff(): boolean {
+    return this.#parts.control.refusal !== undefined
+  }
+
+  /** Administrators come in when a gateway is cut off: on their own listener, and as users whom it does not share. */
+  #logsInAlways({ origin }: Client, name: string): boolean {
+    return (
+      origin.listener === 'admin' || this.#parts.config.list('upstream-local-users').includes(name)
+    )
   }
 
   /** Settles when a failed login may be answered. */
@@ -294,6 +324,7 @@ export class Login {
   ): Promise<{ readonly grant: CompiledGrant } | { readonly refusal: LoginRefusal }> {
     const { authenticator } = this.#parts
     if (!authenticator.enabled) return { refusal: REFUSALS.token }
+    if (this.#isCutOff) return { refusal: REFUSALS.cutOff }
     const result = await authenticator.authenticate(token)
     if ('refused' in result) {
       this.#logRefused(client, result.refused)
@@ -324,7 +355,9 @@ export class Login {
       return { error }
     }
     const { grant } = verdict
-    const refusal = this.#refusalOfRevoked(client, grant) ?? this.#refusalOfChange(client, grant)
+    const refusal = this.#isCutOff
+      ? REFUSALS.cutOff
+      : (this.#refusalOfRevoked(client, grant) ?? this.#refusalOfChange(client, grant))
     if (refusal) return { error: this.#refuse(client, refusal, object) }
     const pushes = this.#parts.tokens.begin(client, grant)
     if (!client.closed) {

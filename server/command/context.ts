@@ -9,6 +9,7 @@ import type { OutputGuard } from '../client/output-limits.ts'
 import type { Clock } from '../clock.ts'
 import type { ConfigFile } from '../config/rewrite.ts'
 import type { Config } from '../config/store.ts'
+import type { Control } from '../control/control.ts'
 import type { Logger, PeerLog } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
@@ -59,6 +60,8 @@ export interface Services {
   readonly guard: OutputGuard
   readonly registry: Registry
   readonly backplane: Backplane
+  /** What gateways agree on. */
+  readonly control: Control
   readonly users: UserTable
   readonly aclLog: AclLog
   readonly tokens: TokenSessions

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { Control } from './control.ts'
-import type { NodeRecord } from './node.ts'
+import type { NodeFacts } from './shared-control.ts'
 
 /** The control plane of a gateway that shares nothing: every change is made here, and nobody else is to hear of it. */
-export function aloneControl(clock: Clock, describe: () => NodeRecord): Control {
+export function aloneControl(clock: Clock, describe: () => NodeFacts): Control {
   return {
     isAlone: true,
     number: 0,
@@ -22,7 +22,7 @@ export function aloneControl(clock: Clock, describe: () => NodeRecord): Control 
     onFence: () => {},
     checkLease: () => {},
     get self() {
-      return describe()
+      return { ...describe(), id: '', number: 0, applied: '', parts: [] }
     },
     nodes: [],
     problems: [],

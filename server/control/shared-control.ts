@@ -241,7 +241,7 @@ export class SharedControl implements Control, ControlUser {
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const { clock, journal, line } = this.#parts
     const { changes, order, actor, enforced, wait } = request
-    const uuid = newUuid()
+    const uuid = newId()
     const registers = changes.map(({ key, value }) => {
       return { key, value, uuid, version: (this.#ledger.stampOf(key)?.version ?? 0) + 1 }
     })
@@ -439,7 +439,7 @@ export class SharedControl implements Control, ControlUser {
 
   /** Commits registers that the upstream lacks. Those without a uuid are new. */
   async #supply(registers: readonly Register[], mode: 'edit' | 'merge'): Promise<boolean> {
-    const uuid = newUuid()
+    const uuid = newId()
     const complete = registers.map((each) => (each.uuid === '' ? { ...each, uuid } : each))
     const entry: Entry = {
       uuid,
@@ -568,7 +568,8 @@ function marks(): SharedPart {
   }
 }
 
-function newUuid(): string {
+/** 16 hexadecimal digits, random: the id of a gateway or of an entry. */
+export function newId(): string {
   return randomBytes(8).toString('hex')
 }
 

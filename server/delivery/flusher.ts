@@ -66,6 +66,8 @@ interface FlusherOptions {
   readonly guard: Pick<OutputGuard, 'beforeWrite' | 'afterWrite'>
   /** Measures each client right after its write. */
   readonly eviction: Pick<ClientEviction, 'note'>
+  /** Called before outputs are written: the process may have been stopped for long, and may withhold some. */
+  readonly check: () => void
 }
 
 /**
@@ -149,7 +151,9 @@ export class Flusher {
 
   /** Writes outputs until the slice is over, at least some. */
   #write(queue: WriteQueue, first: boolean, startMs: number): void {
-    const { guard, eviction } = this.#options
+    if (queue.isEmpty) return
+    const { guard, eviction, check } = this.#options
+    check()
     let nowMs = startMs
     const sliceMs = this.#options.turn.bytes < MOST_BYTES_IN_FLIGHT ? SLICE_MS : LONG_SLICE_MS
     for (let count = 1; !queue.isEmpty; count++) {

@@ -46,6 +46,8 @@ export class Output implements Writer {
   /** It waits in the flusher's queue of those that wait for a reply. */
   #isQueuedFirst = false
   #isBlocked = false
+  /** Nothing is written until {@link release}. */
+  #isWithheld = false
   /** Nothing more is queued. */
   #isClosed = false
   #close: WebSocketClose | undefined
@@ -105,6 +107,17 @@ export class Output implements Writer {
     if (this.#isClosed) return
     this.#pushQueue().append(frame, 0, frame.length)
     this.#wantFlush(true)
+  }
+
+  /** Writes nothing more of what is queued, or will be, until {@link release}, unless the client is closed and its queue dropped. */
+  withhold(): void {
+    this.#isWithheld = true
+  }
+
+  release(): void {
+    if (!this.#isWithheld) return
+    this.#isWithheld = false
+    if (!this.#queue.isEmpty || this.#isClosed) this.#wantFlush(false)
   }
 
   /** Drops the queued messages that `drops` names, whole frames each. Bytes handed to the socket are not affected. */
@@ -175,6 +188,7 @@ export class Output implements Writer {
   flush(nowMs: number, first: boolean): void {
     if (first) this.#isQueuedFirst = false
     else this.#isQueued = false
+    if (this.#isWithheld) return
     while (!this.#isBlocked && !this.#queue.isEmpty) {
       const write = this.#queue.take(MOST_BYTES_IN_FLIGHT, this.sink.framed)
       this.bytes += write.length
@@ -208,8 +222,10 @@ export class Output implements Writer {
     this.#close = how.close
     this.#ownPushes = undefined
     const drops = how.output === 'drop' && !this.#isExecuting
-    if (drops) this.#clear()
-    else this.#tail().closeTail()
+    if (drops) {
+      this.#clear()
+      this.#isWithheld = false
+    } else this.#tail().closeTail()
     if (lastPush && isWebSocket) this.#pushQueue().append(lastPush, 0, lastPush.length)
     if (drops && !isWebSocket) {
       this.sink.terminate()

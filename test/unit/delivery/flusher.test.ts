@@ -16,6 +16,7 @@ function flusher(costMs: number, count: number, openBytes = 0) {
       afterWrite: ({ client }) => log.push(`after ${client.id}`),
     },
     eviction: { note: (client) => log.push(`measure ${client.id}`) },
+    check: () => {},
   })
   const outputs = Array.from({ length: count }, (_, id) => {
     const write = (): void => {
