@@ -31,7 +31,8 @@ export interface ControlLine {
    * after an entry overtakes its application. Calls count; each needs its own {@link resume}, after which messages go on at the end of
    * the turn.
    *
-   * Confirmations wait as well, so the channels do not come into force meanwhile. A pause of more than three seconds ends the links.
+   * Confirmations wait as well, so the channels do not come into force meanwhile. A pause of more than three seconds ends links that
+   * names are admitted to.
    */
   pause(): void
   resume(): void

@@ -684,7 +684,9 @@ export class NodeLinks {
       this.#heard(nowMs)
       if (this.#beaconSource.state === 'out') this.subscriber.update(this.#beaconSource)
     }
-    if (this.#pausingMs(subscriber.link.state.sinceMs) > SILENT_MS) {
+    // Without names a link has nothing to lose: the control plane may read for long before it admits any.
+    const hasNames = this.#host.control?.allows(subscriber) !== false
+    if (hasNames && this.#pausingMs(subscriber.link.state.sinceMs) > SILENT_MS) {
       subscriber.link.cut('silent', 'upstream: messages have waited too long for the control plane')
       return
     }

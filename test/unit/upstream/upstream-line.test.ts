@@ -282,6 +282,24 @@ describe('A pause', () => {
     expect(user.take()).toEqual(['deaf', 'listening'])
   })
 
+  test('may last before names are admitted, since nothing is lost', () => {
+    const { gateway, user, line } = begun()
+    user.onListening = () => line.pause()
+    const wanted = gateway.subscribe(gateway.client(), 'channel', 'a')
+    gateway.pass(20_000, 100)
+    gateway.node.publish(CTL, 'entry')
+    gateway.settle()
+    expect([user.take(), gateway.network.ended]).toEqual([['up', 'listening'], []])
+    line.admit()
+    line.resume()
+    gateway.pass(2_000)
+    expect([user.take(), gateway.network.ended]).toEqual([[`${CTL} entry`], []])
+    expect([wanted.is, gateway.upstream.problems]).toEqual([
+      'TRYAGAIN the upstream does not confirm the subscription',
+      [],
+    ])
+  })
+
   test('does not hide that the node is silent', () => {
     const { gateway, line } = serving()
     const { subscriber } = gateway.node
