@@ -19,6 +19,9 @@ export interface Cluster extends Topology {
   settled(): Promise<void>
 }
 
+/** Longest time until a cluster is whole again after a fault, on a busy machine. */
+const SETTLE_MS = 60_000
+
 const MASTERS = 3
 const NODES = 6
 
@@ -118,22 +121,36 @@ export async function startCluster(options: NodeOptions = {}): Promise<Cluster> 
       const [fromId, toId] = [await idOf(from), await idOf(to)]
       await to.ask('CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', fromId)
       await from.ask('CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', toId)
-      for (const node of [to, from]) await node.ask('CLUSTER', 'SETSLOT', `${slot}`, 'NODE', toId)
+      // A node waits for its replica first, and gives up where that has just come back.
+      for (const node of [to, from]) {
+        await waitUntil(
+          `a node knows that slot ${slot} moves`,
+          async () => {
+            await node.ask('CLUSTER', 'SETSLOT', `${slot}`, 'NODE', toId)
+            return true
+          },
+          SETTLE_MS,
+        )
+      }
       await allKnow(`slot ${slot} has moved`, slot, (owner) => owner === to)
     },
     settled: () =>
-      waitUntil('all slots are served', async () => {
-        for (const node of living()) {
-          const info = textOf(await node.ask('CLUSTER', 'INFO'))
-          if (!info.includes('cluster_state:ok')) return false
-          if (!info.includes(`cluster_known_nodes:${NODES}`)) return false
-        }
-        for (const master of await cluster.masters()) {
-          const [, , replicas] = (await master.ask('ROLE')) as readonly RespValue[]
-          if ((replicas as readonly RespValue[]).length === 0) return false
-        }
-        return true
-      }),
+      waitUntil(
+        'all slots are served',
+        async () => {
+          for (const node of living()) {
+            const info = textOf(await node.ask('CLUSTER', 'INFO'))
+            if (!info.includes('cluster_state:ok')) return false
+            if (!info.includes(`cluster_known_nodes:${NODES}`)) return false
+          }
+          for (const master of await cluster.masters()) {
+            const [, , replicas] = (await master.ask('ROLE')) as readonly RespValue[]
+            if ((replicas as readonly RespValue[]).length === 0) return false
+          }
+          return true
+        },
+        SETTLE_MS,
+      ),
     portFor: async (channel) => (await cluster.ownerOf(keySlot(channel))).port,
     stop,
   }

@@ -5,6 +5,9 @@ import type { Topology } from './topology.ts'
 
 const MASTER = 'main'
 
+/** Longest time until an old master has become a replica, on a busy machine. */
+const SETTLE_MS = 60_000
+
 /** A master and a replica under three sentinels, which hold a master for dead after one second. */
 export interface SentinelTrio extends Topology {
   readonly sentinels: readonly Node[]
@@ -41,19 +44,24 @@ export async function startSentinelTrio(options: NodeOptions = {}): Promise<Sent
     return chosen
   }
   const settled = (): Promise<void> =>
-    waitUntil('a master with its replica', async () => {
-      const now = await master()
-      const [role, , replicas] = (await now.ask('ROLE')) as readonly RespValue[]
-      if (textOf(role) !== 'master' || (replicas as readonly RespValue[]).length === 0) return false
-      for (const sentinel of sentinels) {
-        if ((await named(sentinel)) !== now.port) return false
-        // A sentinel elects nobody before it knows of the replica.
-        const known = await sentinel.ask('SENTINEL', 'REPLICAS', MASTER)
-        if ((known as readonly RespValue[]).length === 0) return false
-        await sentinel.ask('SENTINEL', 'CKQUORUM', MASTER)
-      }
-      return true
-    })
+    waitUntil(
+      'a master with its replica',
+      async () => {
+        const now = await master()
+        const [role, , replicas] = (await now.ask('ROLE')) as readonly RespValue[]
+        if (textOf(role) !== 'master' || (replicas as readonly RespValue[]).length === 0)
+          return false
+        for (const sentinel of sentinels) {
+          if ((await named(sentinel)) !== now.port) return false
+          // A sentinel elects nobody before it knows of the replica.
+          const known = await sentinel.ask('SENTINEL', 'REPLICAS', MASTER)
+          if ((known as readonly RespValue[]).length === 0) return false
+          await sentinel.ask('SENTINEL', 'CKQUORUM', MASTER)
+        }
+        return true
+      },
+      SETTLE_MS,
+    )
   try {
     nodes.push(
       await Node.start({
