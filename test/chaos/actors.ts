@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { MessageSpace, SubscriptionKind } from '../history/history.ts'
-import { RecordedClient, type Place, type Recorder, type Transport } from '../history/recorder.ts'
+import type { Place, RecordedClient } from '../history/recorder.ts'
 import type { Dice } from '../fuzz/dice.ts'
 
 /** A client that connects again when its connection has ended, until it is told to stop. */
@@ -18,27 +18,34 @@ const RETRY_MS = 100
 /** Publishes of one connection that may be unanswered. */
 const MOST_DUE = 100
 
+/** A connection, as far as an actor depends on its kind. */
+interface Client {
+  readonly isOpen: boolean
+  /** See {@link Actor.idle}. */
+  idle(): Promise<void>
+  close(): void
+}
+
 /** What an actor does with a connection. */
-interface Play {
+export interface Play<C extends Client = RecordedClient> {
   /** Called once for each connection. */
-  begin?(client: RecordedClient): void
+  begin?(client: C): void
   /** Called again and again while it lasts, with a rest between. @returns Milliseconds to the next call. */
-  act?(client: RecordedClient): number
+  act?(client: C): number
 }
 
 let connections = 0
 
 /** Starts an actor. @param where Asked before each connection; a place that changes ends the connection. */
-export function startActor(
-  recorder: Recorder,
+export function startActor<C extends Client>(
   name: string,
-  transport: Transport,
+  connect: (place: Place, connection: string) => Promise<C>,
   where: () => Place | Promise<Place>,
-  play: Play,
+  play: Play<C>,
 ): Actor {
   const state = { isResting: false, isStopped: false }
-  let current: RecordedClient | undefined
-  const live = async (client: RecordedClient, place: Place): Promise<void> => {
+  let current: C | undefined
+  const live = async (client: C, place: Place): Promise<void> => {
     play.begin?.(client)
     let lookMs = performance.now()
     while (client.isOpen && !state.isStopped) {
@@ -56,9 +63,10 @@ export function startActor(
       try {
         const place = await where()
         const connection = `${name}#${connections++}`
-        current = await RecordedClient.connect(recorder, place, transport, connection)
-        await live(current, place)
-        current.close()
+        const client = await connect(place, connection)
+        current = client
+        await live(client, place)
+        client.close()
       } catch {
         // Nobody is there yet.
       }
@@ -81,7 +89,7 @@ export function startActor(
 export type Names = Readonly<Partial<Record<SubscriptionKind, readonly string[]>>>
 
 /** Subscribes to names, one command for each kind; in a cluster one for each shard channel. */
-export function subscribeAll(client: RecordedClient, names: Names): void {
+export function subscribeAll(client: Pick<RecordedClient, 'subscribe'>, names: Names): void {
   const { channel = [], pattern = [], shard = [] } = names
   if (channel.length > 0) client.subscribe('channel', ...channel)
   if (pattern.length > 0) client.subscribe('pattern', ...pattern)

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Dice } from '../fuzz/dice.ts'
+import { rateOf, type Rate } from '../history/rate.ts'
 import { check, type Verdict, type Violation } from '../history/checker.ts'
-import { NATIVE, type History } from '../history/history.ts'
+import { NATIVE, type History, type Span } from '../history/history.ts'
 import {
   nativePlace,
   RecordedClient,
@@ -9,8 +10,18 @@ import {
   type Place,
   type Transport,
 } from '../history/recorder.ts'
+import type { Tape } from '../history/tape.ts'
 import type { Program } from '../support/topologies/node.ts'
-import { churner, publisher, startActor, subscriber, type Actor, type Names } from './actors.ts'
+import {
+  churner,
+  publisher,
+  startActor,
+  subscriber,
+  type Actor,
+  type Names,
+  type Play,
+} from './actors.ts'
+import { startWide, type Wide } from './lanes.ts'
 import { FAULTS, strike } from './faults.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { startStage, type Stage, type StageOptions } from './stage.ts'
@@ -44,8 +55,10 @@ export interface ChaosOptions {
   readonly topology: StageOptions['topology']
   readonly program: Program
   readonly gateways: number
-  /** Messages a second, of all publishers together. */
+  /** Messages a second, of all publishers together. Each is delivered more than twenty times. */
   readonly rate: number
+  /** A second load, beside that. */
+  readonly wide?: Wide
   readonly seed: number
   /** Names of {@link FAULTS} that strike one after another; none: nothing goes wrong. */
   readonly faults: readonly string[]
@@ -75,21 +88,31 @@ export interface ChaosReport extends Verdict {
   }
   /** Error replies by place and text. */
   readonly errors: ReadonlyMap<string, number>
+  readonly rate: Rate
+  /** Messages of the wide load that were not sent since too many of their publishers' were unanswered. */
+  readonly heldBack: number
   readonly seconds: number
 }
 
 /** Lets clients of an upstream and its gateways publish and subscribe while faults strike, and checks what they saw. */
 export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { topology, seed, rate, tell = () => {} } = options
+  const { topology, seed, rate, wide, tell = () => {} } = options
   const dice = new Dice(seed)
-  const stage = await startStage(options)
+  const stage = await startStage({ ...options, ...(wide ? { outputLimitKb: 65_536 } : {}) })
   const recorder = new Recorder()
   const watches = stage.gateways.map((gateway) => new ReadinessWatch(gateway))
   const violations: Violation[] = []
   const late: string[] = []
   let [slowestUnready, slowestReady, rounds] = [0, 0, 0]
   const beginMs = performance.now()
+  let load: Span = { fromMs: 0, toMs: 0 }
   const actors = startActors(stage, recorder, dice, rate)
+  let tape: Tape | undefined
+  if (wide) {
+    const more = startWide(recorder, dice, wide, placesOf(stage), nativeOf(stage))
+    actors.push(...more.actors)
+    tape = more.tape
+  }
   const flood = async (): Promise<void> => {
     const port = await stage.upstream.servers.portFor(FLOODED)
     const place = nativePlace(port, stage.upstream.servers.nodes[0]?.host ?? '')
@@ -116,6 +139,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     await becomesReady(performance.now())
     slowestReady = 0
     await wait(1_000)
+    const loadFromMs = Date.now()
     const endMs = beginMs + options.seconds * 1_000
     while (performance.now() < endMs && rounds < options.rounds) {
       const name = options.faults[rounds % options.faults.length]
@@ -156,6 +180,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       recorder.disturbed.push({ fromMs, toMs: Date.now() })
       await wait(500 + dice.below(500))
     }
+    load = { fromMs: loadFromMs, toMs: Date.now() }
     tell('the end: waiting for what is on its way')
     for (const actor of actors) actor.rest()
     await Promise.all(actors.map((actor) => actor.idle()))
@@ -175,6 +200,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     await stage.stop()
     await Promise.all(actors.map((actor) => actor.stop()))
   }
+  tell('decoding')
+  tape?.play()
   for (const [error, count] of recorder.errors) {
     const isAllowed = error.startsWith(`${NATIVE}: `) || /^[^:]*: TRYAGAIN /.test(error)
     if (!isAllowed) violations.push({ promise: 'errors', text: `${error} (${count} times)` })
@@ -198,6 +225,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     rounds,
     readiness: { slowestUnready, slowestReady, late },
     errors: recorder.errors,
+    rate: rateOf(history, load),
+    heldBack: tape?.heldBack ?? 0,
     seconds: (performance.now() - beginMs) / 1_000,
   }
 }
@@ -218,27 +247,44 @@ async function quiet(recorder: Recorder): Promise<void> {
   while (Date.now() - recorder.lastMs < 1_000 && Date.now() < deadlineMs) await wait(50)
 }
 
+function placesOf({ gateways }: Stage): Place[] {
+  return gateways.map((gateway, at) => {
+    const { port, wsUrl } = gateway
+    return { name: `g${at}`, port, wsUrl, mint: (sub) => gateway.mint(sub) }
+  })
+}
+
+/** The place of clients of the upstream itself, at the node for a channel. */
+function nativeOf({ upstream: { servers } }: Stage): (channel: string) => () => Promise<Place> {
+  return (channel) => async () =>
+    nativePlace(await servers.portFor(channel), servers.nodes[0]?.host ?? '')
+}
+
 /** Subscribers of every kind, publishers and restless clients at each gateway, and clients of the upstream itself. */
 function startActors(stage: Stage, recorder: Recorder, dice: Dice, rate: number): Actor[] {
   const { upstream, gateways } = stage
   const isCluster = upstream.kind === 'cluster'
+  const places = placesOf(stage)
   const actors: Actor[] = []
   const play = (
     place: () => Place | Promise<Place>,
     name: string,
     transport: Transport,
-    role: Parameters<typeof startActor>[4],
-  ): void => void actors.push(startActor(recorder, name, transport, place, role))
+    role: Play,
+  ): void => {
+    const connect = (where: Place, connection: string): Promise<RecordedClient> =>
+      RecordedClient.connect(recorder, where, transport, connection)
+    actors.push(startActor(name, connect, place, role))
+  }
   const load = {
     perSecond: rate / (gateways.length * 2 + 1),
     channels: CHANNELS,
     shardChannels: SHARDS,
     transactions: 10,
   }
-  for (const [at, gateway] of gateways.entries()) {
-    const { port, wsUrl } = gateway
+  for (const at of gateways.keys()) {
+    const place = (): Place => places[at] as Place
     const name = `g${at}`
-    const place = (): Place => ({ name, port, wsUrl, mint: (sub) => gateway.mint(sub) })
     const everything = { channel: CHANNELS, pattern: PATTERNS, shard: SHARDS }
     const all = { ...everything, channel: [...CHANNELS, FLOODED] }
     play(place, `${name}-all`, 'websocket', subscriber(all))
@@ -249,8 +295,7 @@ function startActors(stage: Stage, recorder: Recorder, dice: Dice, rate: number)
     play(place, `${name}-pub`, 'resp3', publisher(dice, load))
     play(place, `${name}-own`, 'websocket', publisher(dice, load, everything))
   }
-  const native = (channel: string) => async (): Promise<Place> =>
-    nativePlace(await upstream.servers.portFor(channel), upstream.servers.nodes[0]?.host ?? '')
+  const native = nativeOf(stage)
   const shard = SHARDS[0] as string
   play(
     native(shard),

@@ -13,6 +13,8 @@ export interface StageOptions {
   readonly gateways: number
   /** The upstream has a network namespace, and no proxies; for one server, and root. */
   readonly hasNetwork?: boolean
+  /** What a subscriber may leave unread at the upstream, in kB; 256 by default, so that a gateway that stops is cut. */
+  readonly outputLimitKb?: number
   /** The folder of the built program. */
   readonly dist?: string
 }
@@ -32,9 +34,6 @@ export interface Stage {
   readonly network: Network | undefined
   stop(): Promise<void>
 }
-
-/** What a subscriber may leave unread at the upstream. */
-const OUTPUT_LIMIT = ['--client-output-buffer-limit', 'pubsub 256kb 0 0']
 
 /** Starts an upstream, proxies and gateways. */
 export async function startStage(options: StageOptions): Promise<Stage> {
@@ -75,10 +74,11 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 async function startUpstream(
-  { topology, program }: StageOptions,
+  { topology, program, outputLimitKb = 256 }: StageOptions,
   network: Network | undefined,
 ): Promise<Upstream> {
-  const options = { program, directives: OUTPUT_LIMIT }
+  const limit = ['--client-output-buffer-limit', `pubsub ${outputLimitKb}kb 0 0`]
+  const options = { program, directives: limit }
   switch (topology) {
     case 'standalone':
       return {

@@ -194,8 +194,29 @@ function timeOf(message: Message, sighting: Sighting | undefined): Span {
   return { fromMs: message.sent.ms, toMs }
 }
 
-function overlaps(one: Span, other: Span): boolean {
-  return one.fromMs <= other.toMs + CLOCK_MS && other.fromMs <= one.toMs + CLOCK_MS
+/** Spans of time that are searched quickly. */
+class Spans {
+  readonly #spans: readonly Span[]
+  /** The latest end of each span and those before it. */
+  readonly #ends: Float64Array
+
+  constructor(spans: readonly Span[]) {
+    this.#spans = spans.toSorted((a, b) => a.fromMs - b.fromMs)
+    this.#ends = new Float64Array(spans.length)
+    let end = Number.NEGATIVE_INFINITY
+    for (const [at, { toMs }] of this.#spans.entries()) this.#ends[at] = end = Math.max(end, toMs)
+  }
+
+  /** Reports whether one of them and another may have a moment in common. */
+  overlap({ fromMs, toMs }: Span): boolean {
+    let [low, high] = [0, this.#spans.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#spans[middle] as Span).fromMs <= toMs + CLOCK_MS) low = middle + 1
+      else high = middle
+    }
+    return low > 0 && (this.#ends[low - 1] as number) >= fromMs - CLOCK_MS
+  }
 }
 
 function distance(one: Span, other: Span): number {
@@ -231,14 +252,17 @@ function checkLosses(
     watched.add(session.place)
     const known = witnesses.get(session.place) ?? []
     witnesses.set(session.place, known)
-    known.push(...gaps)
+    for (const gap of gaps) known.push(gap)
   }
+  const told = new Map([...witnesses].map(([place, gaps]) => [place, new Spans(gaps)]))
+  const disturbed = new Spans(history.disturbed)
   for (const interval of intervals) {
     const { session, kind, name, joined, received } = interval
     if (!joined) continue
     const own = (gapsBySession.get(session) ?? []).filter(
       (gap) => gap.name === undefined || gap.name === name,
     )
+    const ownSpans = new Spans(own)
     // In a cluster there is one order for each channel alone.
     const lineOf = ({ channel }: Message): string => (history.topology === 'cluster' ? channel : '')
     const latest = latestOf(interval, lineOf)
@@ -257,13 +281,16 @@ function checkLosses(
         figures.missedAtEnd++
         continue
       }
-      if (own.some((gap) => overlaps(time, gap))) {
+      if (ownSpans.overlap(time)) {
         figures.missedInGaps++
         continue
       }
       const isTold = session.transport === 'tcp' && isEndedByServer(session)
       const others = witnesses.get(session.place) ?? []
-      if (isTold && (!watched.has(session.place) || others.some((gap) => overlaps(time, gap)))) {
+      if (
+        isTold &&
+        (!watched.has(session.place) || told.get(session.place)?.overlap(time) === true)
+      ) {
         figures.missedInGaps++
         continue
       }
@@ -272,7 +299,7 @@ function checkLosses(
         (history.topology === 'cluster' && kind !== 'shard') ||
         // An old master takes messages of its own clients, and says nothing of the new one.
         (history.topology === 'sentinel' && message.place === NATIVE)
-      if (isOfUpstream && history.disturbed.some((span) => overlaps(time, span))) {
+      if (isOfUpstream && disturbed.overlap(time)) {
         figures.lostUpstream++
         continue
       }
@@ -353,7 +380,7 @@ function checkNumbers(
   report: Reporter,
 ): number {
   let exact = 0
-  const troubled: Span[] = [...history.disturbed, ...history.sessions.flatMap(gapsOf)]
+  const troubled = new Spans([...history.disturbed, ...history.sessions.flatMap(gapsOf)])
   const byName = new Map<string, Presence>()
   for (const interval of intervals) {
     const name = `${interval.kind} ${interval.name}`
@@ -377,7 +404,7 @@ function checkNumbers(
     if (history.topology === 'cluster' && space === 'channel') continue
     if (outcome !== 'published' || receivers === undefined || !answered) continue
     const time = { fromMs: message.sent.ms, toMs: answered.ms }
-    const isTroubled = troubled.some((span) => overlaps(time, span))
+    const isTroubled = troubled.overlap(time)
     // A replica hands on what its master is told, and is not counted; during a failover there may be subscribers at it.
     if (isTroubled && history.topology !== 'standalone') continue
     const delivered = deliveredAtLeast(place, sightings.get(message))

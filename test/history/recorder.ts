@@ -1,6 +1,5 @@
-import type { RespValue } from '../../shared/resp/types.ts'
-import { isError, isPush } from '../../shared/resp/types.ts'
 import { encodeCommand } from '../support/resp-client.ts'
+import { ClientLog, type SessionLog } from './client-log.ts'
 import {
   NATIVE,
   type History,
@@ -8,11 +7,10 @@ import {
   type MessageSpace,
   type Moment,
   type Session,
-  type SessionEvent,
   type Span,
   type SubscriptionKind,
 } from './history.ts'
-import { payloadOf, serialOf } from './payload.ts'
+import { payloadOf } from './payload.ts'
 import { connectTcp, connectWebSocket, type Wire } from './wire.ts'
 
 /** How a client is connected. */
@@ -30,25 +28,8 @@ export interface Place {
   mint?(sub: string): Promise<string>
 }
 
-const COMMANDS = {
-  channel: { join: 'SUBSCRIBE', leave: 'UNSUBSCRIBE' },
-  pattern: { join: 'PSUBSCRIBE', leave: 'PUNSUBSCRIBE' },
-  shard: { join: 'SSUBSCRIBE', leave: 'SUNSUBSCRIBE' },
-} as const
-
-/** Pushes that confirm a command for one name. */
-const CONFIRMATIONS = new Map<string, { type: 'joined' | 'left'; kind: SubscriptionKind }>([
-  ['subscribe', { type: 'joined', kind: 'channel' }],
-  ['psubscribe', { type: 'joined', kind: 'pattern' }],
-  ['ssubscribe', { type: 'joined', kind: 'shard' }],
-  ['unsubscribe', { type: 'left', kind: 'channel' }],
-  ['punsubscribe', { type: 'left', kind: 'pattern' }],
-  ['sunsubscribe', { type: 'left', kind: 'shard' }],
-])
-
-type NewEvent = DistributedOmit<SessionEvent, keyof Moment>
-
-type DistributedOmit<T, K extends PropertyKey> = T extends object ? Omit<T, K> : never
+/** What may happen at one moment of a tape, at most. */
+const PLAYED_MOST = 2 ** 20
 
 /** Writes down what all clients of this process do and see, with one clock. */
 export class Recorder {
@@ -57,14 +38,33 @@ export class Recorder {
   /** Error replies with the place that gave them, and how often each came. */
   readonly errors = new Map<string, number>()
   readonly #sessions: Session[] = []
+  readonly #names = new Map<string, string>()
   #tick = 0
+  /** The moment that is played back, and how much has happened in it. */
+  #played: Moment | undefined
+  #playedCount = 0
   /** Moment of the last thing that was recorded. */
   lastMs = 0
 
   moment(): Moment {
+    const played = this.#played
+    if (played) return { tick: played.tick + ++this.#playedCount / PLAYED_MOST, ms: played.ms }
     this.#tick++
     this.lastMs = Date.now()
     return { tick: this.#tick, ms: this.lastMs }
+  }
+
+  /** Lets what follows happen at a moment that has been; undefined: now. */
+  playBack(moment: Moment | undefined): void {
+    this.#played = moment
+    this.#playedCount = 0
+  }
+
+  /** The same string for the same name. */
+  name(name: string): string {
+    const known = this.#names.get(name)
+    if (known === undefined) this.#names.set(name, name)
+    return known ?? name
   }
 
   session(name: string, place: string, transport: Session['transport']): SessionLog {
@@ -84,55 +84,40 @@ export class Recorder {
   }
 }
 
-type SessionLog = Session & { readonly events: SessionEvent[] }
-
-/** A reply that is due. */
-type Due =
-  | { readonly what: 'publish'; readonly message: Message }
-  | { readonly what: 'transaction'; readonly messages: readonly Message[] }
-  | {
-      readonly what: 'names'
-      readonly command: 'join' | 'leave'
-      readonly kind: SubscriptionKind
-      readonly missing: Set<string>
-    }
-  | { readonly what: 'ignored' }
+/** Connects to a place. @param name Of the connection: it is the subject of its token. @throws Error It cannot be reached. */
+export async function connectTo(place: Place, transport: Transport, name: string): Promise<Wire> {
+  if (transport !== 'websocket') return connectTcp(place.port, place.host)
+  if (place.wsUrl === undefined || !place.mint) throw new Error('no WebSockets there')
+  return connectWebSocket(place.wsUrl, await place.mint(name))
+}
 
 /** One connection whose client writes down everything. */
 export class RecordedClient {
-  readonly name: string
-  readonly place: string
-  readonly transport: Transport
   readonly #recorder: Recorder
   readonly #wire: Wire
-  readonly #log: SessionLog
-  readonly #due: Due[] = []
+  readonly #log: ClientLog
   readonly #waiting: (() => void)[] = []
-  readonly #refused = new Set<string>()
-  #number = 0
   #isClosing = false
   isOpen = true
 
-  private constructor(
-    recorder: Recorder,
-    wire: Wire,
-    name: string,
-    place: string,
-    transport: Transport,
-  ) {
+  private constructor(recorder: Recorder, wire: Wire, log: ClientLog) {
     this.#recorder = recorder
     this.#wire = wire
-    this.name = name
-    this.place = place
-    this.transport = transport
-    const log = recorder.session(name, place, transport === 'websocket' ? transport : 'tcp')
     this.#log = log
     wire.listen({
-      value: (value) => this.#take(value),
-      nonsense: (text) => this.#add({ type: 'nonsense', text }),
-      closed: (reason) => this.#closed(reason),
+      bytes: (chunk) => {
+        if (!log.read(chunk)) wire.close()
+        this.#wake()
+      },
+      closed: (reason) => {
+        this.isOpen = false
+        log.closed(this.#isClosing ? 'client' : 'server', reason)
+        this.#wake()
+      },
     })
-    if (transport === 'resp3') this.#send({ what: 'ignored' }, 'HELLO', '3')
+    if (log.transport !== 'resp3') return
+    log.sendsAnything()
+    wire.send(encodeCommand('HELLO', '3'))
   }
 
   /** @param name Of this connection: no other may have it. @throws Error The place cannot be reached. */
@@ -142,36 +127,32 @@ export class RecordedClient {
     transport: Transport,
     name: string,
   ): Promise<RecordedClient> {
-    let wire: Wire
-    if (transport === 'websocket') {
-      if (place.wsUrl === undefined || !place.mint) throw new Error('no WebSockets there')
-      wire = await connectWebSocket(place.wsUrl, await place.mint(name))
-    } else wire = await connectTcp(place.port, place.host)
-    return new RecordedClient(recorder, wire, name, place.name, transport)
+    const wire = await connectTo(place, transport, name)
+    return new RecordedClient(recorder, wire, new ClientLog(recorder, name, place.name, transport))
   }
 
   /** Replies that have not come. */
   get dueCount(): number {
-    return this.#due.length
+    return this.#log.dueCount
   }
 
   /** Reports whether the last subscription to this name was refused, or taken away. */
   isRefused(kind: SubscriptionKind, name: string): boolean {
-    return this.#refused.has(`${kind} ${name}`)
+    return this.#log.isRefused(kind, name)
   }
 
   subscribe(kind: SubscriptionKind, ...names: readonly string[]): void {
-    this.#names('join', kind, names)
+    this.#wire.send(this.#log.sendsNames('join', kind, names))
   }
 
   unsubscribe(kind: SubscriptionKind, ...names: readonly string[]): void {
-    this.#names('leave', kind, names)
+    this.#wire.send(this.#log.sendsNames('leave', kind, names))
   }
 
   /** @param size Bytes of the payload, about. */
   publish(space: MessageSpace, channel: string, size: number): Message {
     const [message, command] = this.#message(space, channel, size)
-    this.#due.push({ what: 'publish', message })
+    this.#log.sends(message)
     this.#wire.send(command)
     return message
   }
@@ -180,10 +161,7 @@ export class RecordedClient {
   publishTogether(space: MessageSpace, channels: readonly string[], size: number): Message[] {
     const made = channels.map((channel) => this.#message(space, channel, size))
     const messages = made.map(([message]) => message)
-    this.#due.push({ what: 'ignored' }, ...messages.map(() => ({ what: 'ignored' }) as const), {
-      what: 'transaction',
-      messages,
-    })
+    this.#log.sendsTogether(messages)
     const commands = made.map(([, command]) => command)
     this.#wire.send(Buffer.concat([encodeCommand('MULTI'), ...commands, encodeCommand('EXEC')]))
     return messages
@@ -194,11 +172,10 @@ export class RecordedClient {
     const late = { isLate: false }
     const timer = setTimeout(() => {
       late.isLate = true
-      const due = this.#due.map((one) => describeDue(one)).join(', ')
-      this.#add({ type: 'nonsense', text: `no reply in ${patienceMs} ms to: ${due}` })
+      this.#log.nonsense(`no reply in ${patienceMs} ms to: ${this.#log.dueText}`)
       this.#wake()
     }, patienceMs)
-    while (this.#due.length > 0 && this.isOpen && !late.isLate)
+    while (this.dueCount > 0 && this.isOpen && !late.isLate)
       await new Promise<void>((resolve) => void this.#waiting.push(resolve))
     clearTimeout(timer)
   }
@@ -222,186 +199,14 @@ export class RecordedClient {
 
   #message(space: MessageSpace, channel: string, size: number): [Message, Buffer] {
     const { messages } = this.#recorder
-    const message: Message = {
-      publisher: this.name,
-      number: this.#number++,
-      place: this.place,
-      space,
-      channel,
-      sent: this.#recorder.moment(),
-      outcome: 'open',
-      answered: undefined,
-      receivers: undefined,
-    }
     const payload = payloadOf(messages.length, size)
+    const message = this.#log.message(space, channel)
     messages.push(message)
     return [message, encodeCommand(space === 'shard' ? 'SPUBLISH' : 'PUBLISH', channel, payload)]
-  }
-
-  #names(command: 'join' | 'leave', kind: SubscriptionKind, names: readonly string[]): void {
-    const type = command === 'join' ? 'joining' : 'leaving'
-    for (const name of names) {
-      this.#add({ type, kind, name })
-      this.#refused.delete(`${kind} ${name}`)
-    }
-    this.#send(
-      { what: 'names', command, kind, missing: new Set(names) },
-      COMMANDS[kind][command],
-      ...names,
-    )
-  }
-
-  #send(due: Due, ...command: readonly string[]): void {
-    this.#due.push(due)
-    this.#wire.send(encodeCommand(...command))
-  }
-
-  #add(event: NewEvent): void {
-    this.#log.events.push({ ...this.#recorder.moment(), ...event })
-  }
-
-  #take(value: RespValue): void {
-    const items = isPush(value)
-      ? value.items
-      : this.transport === 'resp2' && Array.isArray(value)
-        ? (value as readonly RespValue[])
-        : undefined
-    if (items) this.#takePush(items)
-    else this.#takeReply(value)
-    this.#wake()
-  }
-
-  #takePush(items: readonly RespValue[]): void {
-    const what = latin1(items[0])
-    const confirmation = CONFIRMATIONS.get(what)
-    if (confirmation) {
-      this.#takeConfirmation(confirmation, latin1(items[1]))
-    } else if (what === 'message' || what === 'smessage') {
-      const kind = what === 'message' ? 'channel' : 'shard'
-      this.#takeMessage(kind, latin1(items[1]), latin1(items[1]), items[2])
-    } else if (what === 'pmessage') {
-      this.#takeMessage('pattern', latin1(items[1]), latin1(items[2]), items[3])
-    } else if (what === 'gap') {
-      const name = latin1(items[1])
-      const [fromMs, toMs] = [Number(items[2]), Number(items[3])]
-      this.#add({ type: 'gap', name: name === '' ? undefined : name, fromMs, toMs })
-    } else if (what !== 'token') {
-      this.#add({ type: 'nonsense', text: `a push '${what}'` })
-    }
-  }
-
-  #takeMessage(
-    kind: SubscriptionKind,
-    name: string,
-    channel: string,
-    payload: RespValue | undefined,
-  ): void {
-    const serial = payload instanceof Uint8Array ? serialOf(payload) : undefined
-    const message = serial === undefined ? undefined : this.#recorder.messages[serial]
-    this.#add({ type: 'message', kind, name, channel, message })
-  }
-
-  #takeConfirmation(
-    { type, kind }: { type: 'joined' | 'left'; kind: SubscriptionKind },
-    name: string,
-  ): void {
-    this.#add({ type, kind, name })
-    const due = this.#due[0]
-    const command = type === 'joined' ? 'join' : 'leave'
-    if (due?.what !== 'names' || due.command !== command || due.kind !== kind) {
-      // A subscription that was taken away.
-      if (type === 'left') this.#refused.add(`${kind} ${name}`)
-      return
-    }
-    due.missing.delete(name)
-    if (due.missing.size === 0) this.#due.shift()
-  }
-
-  #takeReply(value: RespValue): void {
-    const due = this.#due.shift()
-    switch (due?.what) {
-      case undefined:
-        this.#add({ type: 'nonsense', text: 'a reply to nothing' })
-        return
-      case 'ignored':
-        if (isError(value)) this.#recorder.countError(this.place, value.message)
-        return
-      case 'names':
-        if (!isError(value)) {
-          this.#add({ type: 'nonsense', text: `the reply to ${due.command} is not its own` })
-          return
-        }
-        this.#recorder.countError(this.place, value.message)
-        for (const name of due.missing) {
-          if (due.command !== 'join') continue
-          this.#add({ type: 'refused', kind: due.kind, name })
-          this.#refused.add(`${due.kind} ${name}`)
-        }
-        return
-      case 'publish':
-        this.#settle(due.message, value)
-        return
-      case 'transaction':
-        this.#settleAll(due.messages, value)
-        return
-    }
-  }
-
-  #settleAll(messages: readonly Message[], reply: RespValue): void {
-    const items = Array.isArray(reply) ? (reply as readonly RespValue[]) : undefined
-    for (const [at, message] of messages.entries()) this.#settle(message, items ? items[at] : reply)
-  }
-
-  #settle(message: Message, reply: RespValue | undefined): void {
-    if (typeof reply === 'number') {
-      message.receivers = reply
-      this.#conclude(message, 'published')
-    } else if (reply !== undefined && isError(reply)) {
-      this.#recorder.countError(this.place, reply.message)
-      const isUnknown = reply.message.startsWith('TRYAGAIN unknown')
-      this.#conclude(message, isUnknown ? 'unknown' : 'not-published')
-    } else {
-      this.#add({ type: 'nonsense', text: 'the reply to a publish is no number' })
-    }
-  }
-
-  #conclude(message: Message, outcome: Message['outcome']): void {
-    message.answered = this.#recorder.moment()
-    message.outcome = outcome
-    this.#log.events.push({ ...message.answered, type: 'answered', message })
-  }
-
-  #closed(reason: string): void {
-    this.isOpen = false
-    this.#add({ type: 'closed', by: this.#isClosing ? 'client' : 'server', reason })
-    for (const due of this.#due.splice(0)) {
-      const messages =
-        due.what === 'publish' ? [due.message] : due.what === 'transaction' ? due.messages : []
-      for (const message of messages) message.outcome = 'unknown'
-    }
-    this.#wake()
-  }
-}
-
-function describeDue(due: Due): string {
-  switch (due.what) {
-    case 'publish':
-      return `PUBLISH ${due.message.channel}`
-    case 'transaction':
-      return 'EXEC'
-    case 'names':
-      return `${COMMANDS[due.kind][due.command]} ${[...due.missing].join(' ')}`
-    case 'ignored':
-      return 'another command'
   }
 }
 
 /** A place for clients of the upstream itself. */
 export function nativePlace(port: number, host: string): Place {
   return { name: NATIVE, port, host }
-}
-
-function latin1(value: RespValue | undefined): string {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
-  return typeof value === 'string' ? value : ''
 }

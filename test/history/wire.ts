@@ -1,13 +1,10 @@
 import { connect } from 'node:net'
 import { WebSocket } from 'ws'
-import { RespReader } from '../../shared/resp/reader.ts'
-import type { RespValue } from '../../shared/resp/types.ts'
 
 /** Receives what a connection brings. */
 export interface WireListener {
-  value(value: RespValue): void
-  /** Bytes that are no RESP came; the connection is ended. */
-  nonsense(text: string): void
+  /** Bytes have come, which nobody changes any more. */
+  bytes(chunk: Buffer): void
   /** Called once. @param reason Close code and reason of a WebSocket; empty over TCP. */
   closed(reason: string): void
 }
@@ -27,36 +24,21 @@ export interface Wire {
 /** Longest wait for a connection. */
 const PATIENCE_MS = 3_000
 
+/** Keeps what comes before somebody listens. */
 class Inlet {
-  readonly #reader = new RespReader()
   readonly #early: Buffer[] = []
   #listener: WireListener | undefined
   #closed: string | undefined
 
-  listen(listener: WireListener, end: () => void): void {
+  listen(listener: WireListener): void {
     this.#listener = listener
-    this.#end = end
     for (const chunk of this.#early.splice(0)) this.take(chunk)
     if (this.#closed !== undefined) listener.closed(this.#closed)
   }
 
-  #end: () => void = () => {}
-
   take(chunk: Buffer): void {
-    const listener = this.#listener
-    if (!listener) {
-      this.#early.push(chunk)
-      return
-    }
-    if (this.#closed !== undefined) return
-    try {
-      this.#reader.push(chunk)
-      for (let value = this.#reader.next(); value !== undefined; value = this.#reader.next())
-        listener.value(value)
-    } catch (error) {
-      listener.nonsense(`bytes that are no RESP: ${String(error)}`)
-      this.#end()
-    }
+    if (!this.#listener) this.#early.push(chunk)
+    else if (this.#closed === undefined) this.#listener.bytes(chunk)
   }
 
   close(reason = ''): void {
@@ -81,7 +63,7 @@ export async function connectTcp(port: number, host = '127.0.0.1'): Promise<Wire
   )
   socket.on('error', () => {})
   return {
-    listen: (listener) => inlet.listen(listener, () => socket.destroy()),
+    listen: (listener) => inlet.listen(listener),
     send: (bytes) => void socket.write(bytes),
     close: () => socket.destroy(),
     pause: () => void socket.pause(),
@@ -104,7 +86,7 @@ export async function connectWebSocket(url: string, token: string): Promise<Wire
   )
   webSocket.on('error', () => {})
   return {
-    listen: (listener) => inlet.listen(listener, () => webSocket.terminate()),
+    listen: (listener) => inlet.listen(listener),
     send: (bytes) => webSocket.send(bytes),
     close: () => webSocket.terminate(),
     pause: () => webSocket.pause(),
