@@ -11,6 +11,7 @@ import {
   type Transport,
 } from '../history/recorder.ts'
 import type { Tape } from '../history/tape.ts'
+import { cpuSeconds } from '../support/topologies/cpu-time.ts'
 import type { Program } from '../support/topologies/node.ts'
 import {
   churner,
@@ -73,6 +74,25 @@ export interface ChaosOptions {
   readonly tell?: (text: string) => void
 }
 
+/** CPU time for each second of the load; without faults, since a process that starts again begins at 0. */
+export interface Cores {
+  readonly gateways: number
+  readonly upstream: number
+  readonly clients: number
+}
+
+/** CPU time so far, in seconds. */
+function cpuOf({ gateways, upstream }: Stage): Cores {
+  const sum = (processes: readonly { readonly isAlive: boolean; readonly pid: number }[]): number =>
+    processes.reduce((total, one) => total + (one.isAlive ? cpuSeconds(one.pid) : 0), 0)
+  const { user, system } = process.cpuUsage()
+  return {
+    gateways: sum(gateways),
+    upstream: sum(upstream.servers.nodes),
+    clients: (user + system) / 1e6,
+  }
+}
+
 /** Outcome of a run. */
 export interface ChaosReport extends Verdict {
   readonly rounds: number
@@ -89,6 +109,7 @@ export interface ChaosReport extends Verdict {
   /** Error replies by place and text. */
   readonly errors: ReadonlyMap<string, number>
   readonly rate: Rate
+  readonly cores: Cores
   /** Messages of the wide load that were not sent since too many of their publishers' were unanswered. */
   readonly heldBack: number
   readonly seconds: number
@@ -106,6 +127,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   let [slowestUnready, slowestReady, rounds] = [0, 0, 0]
   const beginMs = performance.now()
   let load: Span = { fromMs: 0, toMs: 0 }
+  let cores: Cores = { gateways: 0, upstream: 0, clients: 0 }
   const actors = startActors(stage, recorder, dice, rate)
   let tape: Tape | undefined
   if (wide) {
@@ -140,6 +162,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     slowestReady = 0
     await wait(1_000)
     const loadFromMs = Date.now()
+    const before = cpuOf(stage)
     const endMs = beginMs + options.seconds * 1_000
     while (performance.now() < endMs && rounds < options.rounds) {
       const name = options.faults[rounds % options.faults.length]
@@ -181,6 +204,12 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       await wait(500 + dice.below(500))
     }
     load = { fromMs: loadFromMs, toMs: Date.now() }
+    const [after, loadSeconds] = [cpuOf(stage), (load.toMs - loadFromMs) / 1_000]
+    cores = {
+      gateways: (after.gateways - before.gateways) / loadSeconds,
+      upstream: (after.upstream - before.upstream) / loadSeconds,
+      clients: (after.clients - before.clients) / loadSeconds,
+    }
     tell('the end: waiting for what is on its way')
     for (const actor of actors) actor.rest()
     await Promise.all(actors.map((actor) => actor.idle()))
@@ -226,6 +255,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     readiness: { slowestUnready, slowestReady, late },
     errors: recorder.errors,
     rate: rateOf(history, load),
+    cores,
     heldBack: tape?.heldBack ?? 0,
     seconds: (performance.now() - beginMs) / 1_000,
   }

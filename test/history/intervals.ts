@@ -97,19 +97,20 @@ export function intervalsOf(session: Session, report: Report): Interval[] {
       }
       case 'message': {
         const { message, kind, name } = event
-        const what = `${session.name} gets ${message ? idOf(message) : 'bytes of nobody'} of ${shown(name)}`
+        const what = (): string =>
+          `${session.name} gets ${message ? idOf(message) : 'bytes of nobody'} of ${shown(name)}`
         const [interval] = openOf(kind, name)
-        if (!interval?.joined) report('P1', `${what} without a confirmed subscription`)
+        if (!interval?.joined) report('P1', `${what()} without a confirmed subscription`)
         if (!message) {
-          report('P1', what)
+          report('P1', what())
           break
         }
         if (message.channel !== event.channel || (message.space === 'shard') !== (kind === 'shard'))
-          report('P1', `${what} from ${shown(event.channel)}, where it was not published`)
-        if (message.sent.tick > event.tick) report('P1', `${what} before it is sent`)
+          report('P1', `${what()} from ${shown(event.channel)}, where it was not published`)
+        if (message.sent.tick > event.tick) report('P1', `${what()} before it is sent`)
         const before = seen.get(key(kind, name)) ?? new Set()
         seen.set(key(kind, name), before)
-        if (before.has(message)) report('P1', `${what} twice`)
+        if (before.has(message)) report('P1', `${what()} twice`)
         before.add(message)
         interval?.received.add(message)
         // Redis before 7.2 itself sends the message first.

@@ -26,7 +26,8 @@ export interface SentinelTrio extends Topology {
 
 export async function startSentinelTrio(options: NodeOptions = {}): Promise<SentinelTrio> {
   const directives = ['--repl-diskless-sync-delay', '0', ...(options.directives ?? [])]
-  const first = await Node.start({ ...options, directives })
+  // A failover writes it down: a node that starts again is what it was told to be.
+  const first = await Node.start({ ...options, directives, configuration: '\n' })
   const nodes = [first]
   const sentinels: Node[] = []
   const stop = async (): Promise<void> => {
@@ -66,7 +67,8 @@ export async function startSentinelTrio(options: NodeOptions = {}): Promise<Sent
     nodes.push(
       await Node.start({
         ...options,
-        directives: [...directives, '--replicaof', '127.0.0.1', `${first.port}`],
+        directives,
+        configuration: `replicaof 127.0.0.1 ${first.port}\n`,
       }),
     )
     const configuration = [
@@ -92,11 +94,18 @@ export async function startSentinelTrio(options: NodeOptions = {}): Promise<Sent
     settled,
     failOver: async () => {
       const from = await master()
-      await waitUntil('a sentinel begins a failover', async () => {
-        await (sentinels[0] as Node).ask('SENTINEL', 'FAILOVER', MASTER)
-        return true
-      })
-      await waitUntil('another master', async () => (await master()) !== from)
+      // A failover may be given up, or refused while another is not over: it is asked for until it is done.
+      await waitUntil(
+        'another master',
+        async () => {
+          if ((await master()) !== from) return true
+          const [asked] = sentinels as [Node]
+          if ((await named(asked)) === from.port) await asked.ask('SENTINEL', 'FAILOVER', MASTER)
+          await new Promise((resolve) => setTimeout(resolve, 200))
+          return false
+        },
+        SETTLE_MS,
+      )
     },
     failOverUnseen: async () => {
       const from = await master()

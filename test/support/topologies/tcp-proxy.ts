@@ -3,7 +3,20 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 /** `up` is from the client that connected to the server behind the proxy, `down` is back. */
 export type Direction = 'up' | 'down'
 
+/** A connection that was ended at a byte. */
+export interface Cut {
+  readonly direction: Direction
+  /** It ended after so many. */
+  readonly bytes: number
+  /** What the client had sent first, a byte string. */
+  readonly head: string
+}
+
+/** Bytes that {@link Cut.head} has at most. */
+const HEAD_BYTES = 512
+
 interface Pair {
+  head: string
   readonly sockets: Readonly<Record<Direction, Socket>>
   /** Bytes handed on. */
   readonly passed: Record<Direction, number>
@@ -20,6 +33,8 @@ export class TcpProxy {
   #port = 0
   /** Connections that were ended at a byte. */
   cuts = 0
+  /** Is told of each of them. */
+  onCut: (cut: Cut) => void = () => {}
 
   private constructor(target: number) {
     this.#target = target
@@ -89,6 +104,7 @@ export class TcpProxy {
   #accept(client: Socket): void {
     const server = connect({ port: this.#target, host: '127.0.0.1', noDelay: true })
     const pair: Pair = {
+      head: '',
       sockets: { up: client, down: server },
       passed: { up: 0, down: 0 },
       cut: this.#cut,
@@ -104,9 +120,11 @@ export class TcpProxy {
       const left = limit - pair.passed[direction]
       const piece = chunk.length > left ? chunk.subarray(0, left) : chunk
       pair.passed[direction] += piece.length
+      if (direction === 'up' && pair.head.length < HEAD_BYTES) pair.head += piece.toString('latin1')
       if (pair.passed[direction] >= limit) {
         // What was handed on has to arrive before the connection ends.
         this.cuts++
+        this.onCut({ direction, bytes: pair.passed[direction], head: pair.head })
         to.end(piece, () => this.#end(pair))
         from.pause()
         return
