@@ -77,6 +77,7 @@ function fileOpenings(config: Config): Opening[] {
     ...fileOpening('upstream-tls-key-file', config.path('upstream-tls-key-file'), SECRET),
     ...fileOpening('upstream-tls-cert-file', config.path('upstream-tls-cert-file'), TRUSTED),
     ...fileOpening('upstream-tls-ca-cert-file', config.path('upstream-tls-ca-cert-file'), TRUSTED),
+    ...fileOpening('upstream-control-key-file', config.path('upstream-control-key-file'), SECRET),
     ...fileOpening('token-log-file', config.path('token-log-file'), SECRET),
     ...fileOpening('token-audit-file', config.path('token-audit-file'), SECRET),
     ...issuers.flatMap((issuer) => [

@@ -126,16 +126,18 @@ describe.skipIf(process.getuid === undefined)('Permissions of files', () => {
     )
   })
 
-  test('the passwords of the upstream and of its sentinels are secrets', () => {
-    const [password, sentinel] = [fileOf(0o604), fileOf(0o644)]
+  test('the passwords of the upstream and of its sentinels, and the keys of gateways, are secrets', () => {
+    const [password, sentinel, key] = [fileOf(0o604), fileOf(0o644), fileOf(0o644)]
     const lines = openings({
       upstream: 'redis+sentinel://127.0.0.1/m',
       'upstream-password-file': password,
       'upstream-sentinel-password-file': sentinel,
+      'upstream-control-key-file': key,
     })
     expect(lines.map((line) => line.replace(/: .*/, ''))).toEqual([
       'upstream-password-file',
       'upstream-sentinel-password-file',
+      'upstream-control-key-file',
     ])
   })
 
