@@ -197,7 +197,7 @@ export interface RegisterLine {
 
 /** The text that a register's signature is over. */
 function signedOfRegister(namespace: string, stamp: string, key: string, json: string): string {
-  return `register:${namespace}:${stamp} ${asciiJson(key)} ${json}`
+  return `register:${namespace}:${stamp} ${key.length}:${key} ${json}`
 }
 
 /** Signs and writes a register. */
@@ -220,17 +220,18 @@ export function readRegister(
   line: string,
 ): Register | Rejection {
   const [, stamp = '', mac = '', json = ''] =
-    /^(\d{1,16} [0-9a-f]{16}) (?:\d{1,20}-\d{1,20}) (\S{1,64}) (null|".*")$/.exec(line) ?? []
+    /^(\d{1,16} [0-9a-f]{16}) (?:\d{1,20}-\d{1,20}) (\S{1,64}) (null|"[\x20-\x7e]*")$/.exec(line) ??
+    []
   if (!isText(key, KEY_UNITS, REGISTER_KEY) || json === '') return 'broken'
   const problem = signature.problemOf(signedOfRegister(namespace, stamp, key, json), mac)
   if (problem !== undefined) return problem
   const [digits = '', uuid = ''] = stamp.split(' ')
   const version = Number(digits)
-  const value = parseJson(json)
   if (!isCount(version, 1) || `${version}` !== digits) return 'broken'
-  if (value !== null && !isText(value, VALUE_UNITS)) return 'broken'
-  if (asciiJson(value) !== json) return 'broken'
-  return { key, version, uuid, value: value ?? undefined }
+  const value = json === 'null' ? undefined : parseJson(json)
+  if (value !== undefined && !isText(value, VALUE_UNITS)) return 'broken'
+  if (value === undefined && json !== 'null') return 'broken'
+  return { key, version, uuid, value }
 }
 
 /** A gateway's record as the registry has it. Its id and its number stand beside it. */

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
@@ -28,15 +28,19 @@ export const NO_SIGNATURE: Signature = { sign: () => UNSIGNED, problemOf: () => 
  * @param keys One, or two while they are rotated.
  */
 export function signatureBy(keys: readonly [Buffer, ...Buffer[]]): Signature {
-  const macOf = (key: Buffer, text: string): Buffer =>
-    createHmac('sha256', key).update(text, 'latin1').digest()
+  const objects = keys.map((key) => createSecretKey(key))
+  const [first] = objects as [KeyObject, ...KeyObject[]]
+  const macOf = (key: KeyObject, text: string): Mac =>
+    createHmac('sha256', key).update(text, 'latin1').digest('hex')
   return {
-    sign: (text) => macOf(keys[0], text).toString('hex'),
+    sign: (text) => macOf(first, text),
     problemOf: (text, mac) => {
       if (mac === UNSIGNED) return 'unsigned'
       if (!/^[0-9a-f]{64}$/.test(mac)) return 'forged'
-      const given = Buffer.from(mac, 'hex')
-      return keys.some((key) => timingSafeEqual(macOf(key, text), given)) ? undefined : 'forged'
+      const given = Buffer.from(mac, 'latin1')
+      const isSigned = (key: KeyObject): boolean =>
+        timingSafeEqual(Buffer.from(macOf(key, text), 'latin1'), given)
+      return objects.some(isSigned) ? undefined : 'forged'
     },
   }
 }
