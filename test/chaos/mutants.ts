@@ -115,8 +115,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'links follow the master',
     file: 'server/upstream/topology/single.js',
-    search: 'authority.onChange((node) => this.#node.connectTo(node));',
-    replace: 'authority.onChange((node) => { if (!this.#node.node) this.#node.connectTo(node); });',
+    search: 'this.#node.connectTo(node);',
+    replace: 'if (!this.#node.node) this.#node.connectTo(node);',
     topology: 'sentinel',
     faults: ['failover'],
   },
