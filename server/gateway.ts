@@ -12,6 +12,7 @@ import { changeTls, tlsOptions, type ServerTls } from './transport/tls.ts'
 import { createAdminApp } from './http/admin.ts'
 import { createPublicApp } from './http/public.ts'
 import type { Logger } from './log.ts'
+import { nodeAddresses, type Bound, type NodeAddresses } from './node-facts.ts'
 import { KeepAlive } from './transport/keep-alive.ts'
 import { fitOpenFiles, openFilesLimit } from './config/open-files.ts'
 import { WaitingSockets } from './transport/waiting-sockets.ts'
@@ -62,6 +63,11 @@ export class Gateway {
   readonly #log: Logger
   readonly keepAlive: KeepAlive
   readonly #listeners: Listener[] = []
+  readonly #bound: Readonly<Record<keyof NodeAddresses, Bound[]>> = {
+    resp: [],
+    http: [],
+    admin: [],
+  }
   readonly #apps: { readonly listener: HttpListener; readonly app: FastifyInstance }[] = []
   readonly #anyPort: boolean
   readonly #withoutHttp: boolean
@@ -110,6 +116,7 @@ export class Gateway {
       await this.#openResp()
       const http = await this.#openHttp('public')
       const admin = await this.#openHttp('admin')
+      this.core.addresses = nodeAddresses(this.core.config, this.#bound)
       this.core.admission.open()
       return { resp: this.#listeners, http, admin }
     } catch (error) {
@@ -155,7 +162,11 @@ export class Gateway {
   async #openResp(): Promise<void> {
     for (const { endpoint, directive, optional } of this.#endpoints()) {
       try {
-        this.#listeners.push(await listenTcp(endpoint, this.core))
+        const listener = await listenTcp(endpoint, this.core)
+        this.#listeners.push(listener)
+        if (endpoint.kind !== 'unix') {
+          this.#bound.resp.push({ host: endpoint.host, port: listener.port })
+        }
       } catch (error) {
         if (optional && isAddressMissing(error)) continue
         throw explainListen(error, directive)
@@ -269,6 +280,7 @@ export class Gateway {
         // Any free port is the same one on every address.
         await app.listen({ host, port: port === 0 ? (bound ?? 0) : port })
         bound ??= portOf(app)
+        this.#bound[listener === 'public' ? 'http' : 'admin'].push({ host, port: bound })
       } catch (error) {
         if (optional && isAddressMissing(error)) continue
         throw explainListen(error, directive, hostAndPort(host, port))

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RespcastError } from '../../server/errors.ts'
 import { explainListen } from '../../server/gateway.ts'
+import { startServer } from '../support/server.ts'
 
 const systemError = (code: string): Error => Object.assign(new Error(code), { code })
 
@@ -42,5 +43,21 @@ describe('A listener that cannot be opened is explained', () => {
   test('but not an error that is not of the system', () => {
     const error = new Error('bug')
     expect(explainListen(error, 'port')).toBe(error)
+  })
+})
+
+describe('A gateway that has started', () => {
+  test('knows where its listeners are, by the ports that it got', async () => {
+    const server = await startServer()
+    const { port, httpPort, adminPort } = server
+    try {
+      expect(server.core.addresses).toEqual({
+        resp: `127.0.0.1:${port}`,
+        http: `127.0.0.1:${httpPort}`,
+        admin: `127.0.0.1:${adminPort}`,
+      })
+    } finally {
+      await server.stop()
+    }
   })
 })
