@@ -77,6 +77,8 @@ interface CoreParts {
   readonly arenas?: Arenas
   /** The way to other gateways; by default that of the directive `upstream`. */
   readonly backplane?: (registry: Registry) => Backplane
+  /** What gateways agree on; by default that of the directive `upstream-control`. */
+  readonly control?: Control
   /** The number of this gateway among those that share revocations, as it is now; 0 alone. */
   readonly nodeNumber?: () => number
   /** Memory of the process. */
@@ -215,16 +217,18 @@ export class Core implements Services {
     this.sharedRevocations = tokens.shared
     this.#openRevocations = tokens.open
     const startedAtMs = clock.wallMs()
-    this.control = createControl({
-      clock,
-      log,
-      settings: config,
-      line: this.backplane.control,
-      journal: tokens.sessions.revocations.journal,
-      describe: () => nodeFacts(this, this.addresses, startedAtMs),
-      random,
-      atEndOfTurn,
-    })
+    this.control =
+      parts.control ??
+      createControl({
+        clock,
+        log,
+        settings: config,
+        line: this.backplane.control,
+        journal: tokens.sessions.revocations.journal,
+        describe: () => nodeFacts(this, this.addresses, startedAtMs),
+        random,
+        atEndOfTurn,
+      })
     this.control.share(this.sharedUsers)
     this.control.share(this.sharedRevocations)
     this.control.share(new SharedKills(this.clients, clock, () => this.control.upstreamMs))

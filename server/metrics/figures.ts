@@ -1,6 +1,7 @@
 import { CLOSE_NAMES } from '../client/close.ts'
 import type { Services } from '../command/context.ts'
 import { Counters, REJECTIONS } from '../command/counters.ts'
+import type { ControlFigures } from '../control/control.ts'
 import { RESPCAST_VERSION } from '../version.ts'
 import type { LinkFigures } from '../upstream/backplane.ts'
 import { CONNECTION_KINDS, connectionKind, SPACES, type Census, type Largest } from './census.ts'
@@ -279,6 +280,65 @@ const UPSTREAM_FIGURES: readonly Figure[] = [
   ),
 ]
 
+/** A figure of what gateways agree on; one that is alone has no sample. */
+function ofControl(
+  make: typeof gauge,
+  name: string,
+  help: string,
+  read: (figures: ControlFigures, server: Services) => number | readonly Sample[],
+): Figure {
+  return make(name, help, (server) =>
+    server.control.figures ? read(server.control.figures, server) : [],
+  )
+}
+
+/** Metrics of what gateways agree on, with samples only where they do. */
+const CONTROL_FIGURES: readonly Figure[] = [
+  ofControl(
+    gauge,
+    'respcast_control_lag_entries',
+    'Users, revocations and kills that were ordered at other gateways and are not in force here: 1 is one or more.',
+    ({ lag }) => lag,
+  ),
+  ofControl(
+    summary,
+    'respcast_control_ack_seconds',
+    'Time until what was ordered here was confirmed by all other gateways.',
+    ({ ackSecondsTotal, acks }) => sumAndCount(ackSecondsTotal, acks),
+  ),
+  by(
+    ['reason'],
+    ofControl(
+      counter,
+      'respcast_control_rejected_total',
+      'Entries of the shared log that were not taken, by reason.',
+      ({ rejected }) => [...rejected].map(([reason, value]) => ({ labels: { reason }, value })),
+    ),
+  ),
+  ofControl(
+    gauge,
+    'respcast_control_lease_seconds',
+    'Time that is left of the lease of this gateway.',
+    ({ leaseSeconds }) => leaseSeconds,
+  ),
+  ofControl(
+    gauge,
+    'respcast_cluster_nodes',
+    'Gateways whose lease lasts, as this one knows them, itself included.',
+    ({ leaseSeconds }, { clock, control }) => {
+      const nowMs = clock.monotonicMs()
+      const others = control.nodes.filter(({ leaseEndsMs }) => leaseEndsMs > nowMs)
+      return others.length + Number(leaseSeconds > 0)
+    },
+  ),
+  ofControl(
+    gauge,
+    'respcast_fenced',
+    '1 while this gateway delivers nothing, since it does not know what the others have revoked.',
+    ({ isFenced }) => Number(isFenced),
+  ),
+]
+
 function sumAndCount(sum: number, count: number): Sample[] {
   return [
     { labels: {}, value: sum, part: 'sum' },
@@ -421,6 +481,7 @@ const CLIENT_FIGURES: readonly Figure[] = [
 export const FIGURES: readonly Figure[] = [
   ...SERVER_FIGURES,
   ...UPSTREAM_FIGURES,
+  ...CONTROL_FIGURES,
   ...CLIENT_FIGURES,
 ]
 

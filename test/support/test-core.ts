@@ -1,4 +1,5 @@
 import type { Client, TransportName } from '../../server/client/client.ts'
+import type { Control } from '../../server/control/control.ts'
 import { Core } from '../../server/core.ts'
 import { silentLog, type Logger } from '../../server/log.ts'
 import type { Registry } from '../../server/pubsub/registry.ts'
@@ -162,6 +163,7 @@ export class TestCore extends Core {
    * @param env Secrets of the issuer; by default {@link SECRET}.
    * @param backplane Alone by default; `fake-backplane.ts` has one that the test answers by hand.
    * @param nodeNumber Among the gateways that share revocations.
+   * @param control `fake-control.ts` has one that the test answers by hand.
    */
   constructor(
     directives: Directives = {},
@@ -169,6 +171,7 @@ export class TestCore extends Core {
     env: Readonly<Record<string, string>> = { RESPCAST_CONF_JWT_SECRET: SECRET.toString('latin1') },
     backplane: (registry: Registry) => Backplane = alone,
     nodeNumber: () => number = () => 0,
+    control?: Control,
   ) {
     const turn = new ManualTurn()
     const arenas = new PoisonedArenas()
@@ -186,6 +189,7 @@ export class TestCore extends Core {
       arenas,
       backplane,
       nodeNumber,
+      ...(control && { control }),
       memory: () => ({ used: 3_000, peak: 4_000, rss: 6_000, startup: 1_000, system: 8_000 }),
     })
     this.turn = turn

@@ -345,6 +345,32 @@ function upstreamSection({ backplane, clock, config }: Services): InfoFields {
   ]
 }
 
+/** INFO control: what gateways agree on. */
+function controlSection({ clock, control }: Services): InfoFields {
+  const { figures, self, nodes } = control
+  const fields: [string, string | number][] = [
+    ['control_role', control.isAlone ? 'alone' : 'shared'],
+    ['control_number', self.number],
+    ['control_name', oneLine(self.name)],
+  ]
+  if (!figures) return fields
+  const nowMs = clock.monotonicMs()
+  const live = nodes.filter(({ leaseEndsMs }) => leaseEndsMs > nowMs).length
+  return [
+    ...fields,
+    ['control_nodes', live + Number(figures.leaseSeconds > 0)],
+    ['control_lease_seconds', figures.leaseSeconds.toFixed(3)],
+    ['control_fenced', Number(figures.isFenced)],
+    ['control_fences', figures.fences],
+    ['control_fenced_seconds', figures.fencedSeconds.toFixed(3)],
+    ['control_lag', figures.lag],
+    ['control_pending', figures.pending],
+    ['control_applied', self.applied],
+    ['control_ack_usec', wholeMicroseconds(figures.ackSeconds)],
+    ['control_rejected', countsText(figures.rejected)],
+  ]
+}
+
 /** Whole microseconds; -1 where nothing was measured yet. */
 function wholeMicroseconds(seconds: number): number {
   return Number.isNaN(seconds) ? -1 : Math.round(seconds * 1_000_000)
@@ -367,6 +393,8 @@ interface SectionSpec {
   readonly isOnDemand?: boolean
   /** Left out where it has no field. */
   readonly isOptional?: boolean
+  /** Where it does not hold, it is shown only when it is asked for by its name. */
+  readonly concerns?: (server: Services) => boolean
   readonly build: (server: Services) => InfoFields
 }
 
@@ -388,6 +416,7 @@ const SECTIONS: readonly SectionSpec[] = [
   { name: 'Keyspace', build: () => [] },
   { name: 'Keysizes', build: () => [] },
   { name: 'Upstream', isOptional: true, build: upstreamSection },
+  { name: 'Control', concerns: ({ control }) => !control.isAlone, build: controlSection },
 ]
 
 /**
@@ -399,8 +428,9 @@ export function infoText(server: Services, wanted: readonly string[]): string {
   const everything = wanted.includes('all') || wanted.includes('everything')
   const usual = wanted.length === 0 || wanted.includes('default')
   return SECTIONS.filter(
-    ({ name, isOnDemand = false }) =>
-      everything || (usual && !isOnDemand) || wanted.includes(name.toLowerCase()),
+    ({ name, isOnDemand = false, concerns = () => true }) =>
+      wanted.includes(name.toLowerCase()) ||
+      ((everything || (usual && !isOnDemand)) && concerns(server)),
   )
     .map((section) => ({ ...section, fields: section.build(server) }))
     .filter(({ isOptional = false, fields }) => !isOptional || fields.length > 0)

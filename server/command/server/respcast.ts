@@ -1,5 +1,6 @@
 import * as arg from '../argument.ts'
 import { CLOSES } from '../../client/close.ts'
+import type { KnownNode, NodeRecord } from '../../control/node.ts'
 import type { AuditEntry } from '../../token/revoke/audit.ts'
 import { checkRoleRules } from '../../token/grant/role-check.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
@@ -112,6 +113,59 @@ function check({ reply, server }: CommandContext, request: Request): void {
   writeBulks(reply, checked.warnings)
 }
 
+/** RESPCAST NODES: this gateway, then the others of its namespace, by number. */
+function nodes({ reply, server }: CommandContext): void {
+  const { clock, control } = server
+  const nowMs = clock.monotonicMs()
+  const { figures } = control
+  const others = [...control.nodes].sort((one, other) => one.number - other.number)
+  reply.array(others.length + 1)
+  writeNode(reply, control.self, {
+    isSelf: true,
+    isFenced: figures?.isFenced ?? false,
+    leaseMs: figures && Math.floor(figures.leaseSeconds * 1000),
+  })
+  for (const node of others) writeNode(reply, node, leaseOf(node, nowMs))
+}
+
+/** What the entry of a gateway says beside its record. */
+interface NodeState {
+  readonly isSelf: boolean
+  readonly isFenced: boolean
+  /** Time that is left of its lease; undefined where there are no leases. */
+  readonly leaseMs: number | undefined
+}
+
+function leaseOf({ leaseEndsMs }: KnownNode, nowMs: number): NodeState {
+  const leaseMs = Math.max(0, Math.floor(leaseEndsMs - nowMs))
+  return { isSelf: false, isFenced: leaseMs === 0, leaseMs }
+}
+
+function writeNode(reply: ReplyWriter, node: NodeRecord, state: NodeState): void {
+  const { resp, http, admin } = node.addresses
+  reply.map(14)
+  writeField(reply, 'id', node.id)
+  writeField(reply, 'number', node.number)
+  reply.bulk('name')
+  reply.utf8(node.name)
+  writeField(reply, 'version', node.version)
+  reply.bulk('addresses')
+  writeFields(reply, [
+    ['resp', resp],
+    ['http', http],
+    ['admin', admin],
+  ])
+  writeField(reply, 'started', Math.floor(node.startedAtMs))
+  writeField(reply, 'clients', node.clients)
+  writeField(reply, 'sessions', node.sessions)
+  writeField(reply, 'subscriptions', node.subscriptions)
+  writeField(reply, 'applied', node.applied)
+  writeField(reply, 'draining', node.isDraining ? 1 : 0)
+  writeField(reply, 'fenced', state.isFenced ? 1 : 0)
+  writeField(reply, 'lease', state.leaseMs)
+  writeField(reply, 'self', state.isSelf ? 1 : 0)
+}
+
 /** RESPCAST DRAIN [NOW]: takes the server out of service; the answer is how long that takes at most, in milliseconds. */
 function drain({ client, reply, server }: CommandContext, request: Request): void {
   if (request.count === 2) {
@@ -174,6 +228,14 @@ export const respcast: CommandData = {
       ],
       complexity: 'O(N) with N the number of clients.',
       handler: drain,
+    },
+    nodes: {
+      ...COMMON,
+      arity: 2,
+      summary: 'Lists the gateways that share users and revocations with this one.',
+      help: ['Lists the gateways that share users and revocations, this one first.'],
+      complexity: 'O(N) with N the number of gateways.',
+      handler: nodes,
     },
     patterns: {
       ...COMMON,

@@ -5,6 +5,7 @@ import { Metrics } from '../../../server/metrics/metrics.ts'
 import { RESPCAST_VERSION } from '../../../server/version.ts'
 import { silentLog } from '../../../server/log.ts'
 import { TestCore } from '../../support/test-core.ts'
+import { coreWithControl, nodeRecord } from '../../support/fake-control.ts'
 import { SOME_FIGURES, SOME_LINKS, withUpstream } from '../../support/upstream-state.ts'
 
 function metricsOf(server: TestCore): Metrics {
@@ -192,6 +193,38 @@ test('the version is a label of a figure that is always 1', async () => {
   expect(await scraped(new TestCore())).toContain(
     `respcast_build_info{version="${RESPCAST_VERSION}",node_version="${process.version}"} 1`,
   )
+})
+
+describe('what gateways agree on', () => {
+  test('has no samples where a server is alone', async () => {
+    const lines = await scraped(new TestCore())
+    const own = lines.filter((line) => /^respcast_(control|cluster_nodes|fenced)/.test(line))
+    expect(own).toEqual([])
+  })
+
+  test('is shown with the lease, the other gateways and what was not taken', async () => {
+    const { server, control } = coreWithControl()
+    const leaseEndsMs = server.clock.monotonicMs() + 1
+    control.nodes = [{ ...nodeRecord({ id: 'b' }), leaseEndsMs }]
+    control.figures = {
+      ...control.figures,
+      lag: 1,
+      acks: 4,
+      ackSecondsTotal: 0.5,
+      isFenced: true,
+      rejected: new Map([['unsigned', 2]]),
+    }
+    const lines = await scraped(server)
+    expect(lines.filter((line) => /^respcast_(control|cluster_nodes|fenced)/.test(line))).toEqual([
+      'respcast_control_lag_entries 1',
+      'respcast_control_ack_seconds_sum 0.5',
+      'respcast_control_ack_seconds_count 4',
+      'respcast_control_rejected_total{reason="unsigned"} 2',
+      'respcast_control_lease_seconds 9.5',
+      'respcast_cluster_nodes 2',
+      'respcast_fenced 1',
+    ])
+  })
 })
 
 describe('the upstream', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { infoText } from '../../../../server/command/server/info.ts'
 import { silentLog } from '../../../../server/log.ts'
 import { SOME_FIGURES, SOME_LINKS, withUpstream } from '../../../support/upstream-state.ts'
+import { coreWithControl, nodeRecord } from '../../../support/fake-control.ts'
 import { command, TestCore } from '../../../support/test-core.ts'
 
 function field(server: TestCore, name: string): string | undefined {
@@ -131,6 +132,50 @@ test('INFO shows the sections of Redis 8.0 in its order', () => {
     ])
   }
   expect(sections('keyspace', 'server', 'nonsense')).toEqual(['Server', 'Keyspace'])
+})
+
+describe('INFO control', () => {
+  test('shows the lease of a gateway, and how far it has followed the others', () => {
+    const { server, control } = coreWithControl()
+    const nowMs = server.clock.monotonicMs()
+    control.nodes = [
+      { ...nodeRecord({ id: 'b' }), leaseEndsMs: nowMs + 1 },
+      { ...nodeRecord({ id: 'c' }), leaseEndsMs: nowMs },
+    ]
+    control.figures = {
+      ...control.figures,
+      lag: 1,
+      pending: 2,
+      ackSeconds: 0.0025,
+      rejected: new Map([['forged', 3]]),
+    }
+    expect(infoText(server, ['control'])).toBe(
+      [
+        '# Control',
+        'control_role:shared',
+        'control_number:1',
+        'control_name:one',
+        'control_nodes:2',
+        'control_lease_seconds:9.500',
+        'control_fenced:0',
+        'control_fences:0',
+        'control_fenced_seconds:0.000',
+        'control_lag:1',
+        'control_pending:2',
+        'control_applied:7-1',
+        'control_ack_usec:2500',
+        'control_rejected:total=3,forged=3',
+        '',
+      ].join('\r\n'),
+    )
+    expect(infoText(server, [])).toContain('# Control')
+  })
+
+  test('is shown by a server that is alone only when it is asked for', () => {
+    const server = new TestCore()
+    expect(fields(server, 'control').get('control_role')).toBe('alone')
+    expect(infoText(server, ['everything'])).not.toContain('control_role')
+  })
 })
 
 describe('INFO upstream', () => {

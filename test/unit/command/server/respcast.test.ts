@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { coreWithControl, nodeRecord } from '../../../support/fake-control.ts'
 import { TestCore } from '../../../support/test-core.ts'
 
 const ask = (...args: string[]): string =>
@@ -28,6 +29,46 @@ describe('RESPCAST SUBSCRIPTIONS', () => {
   test('needs a client', () => {
     expect(ask('SUBSCRIPTIONS', 'x')).toBe('-ERR Invalid client ID\r\n')
     expect(ask('SUBSCRIPTIONS', '99')).toBe('-ERR No such client ID\r\n')
+  })
+})
+
+describe('RESPCAST NODES', () => {
+  test('lists the gateways with their leases, this one first', () => {
+    const { server, control } = coreWithControl()
+    const nowMs = server.clock.monotonicMs()
+    control.nodes = [
+      { ...nodeRecord({ id: 'c', number: 3, isDraining: true }), leaseEndsMs: nowMs },
+      { ...nodeRecord({ id: 'b', number: 2, name: 'zwei\u00e9' }), leaseEndsMs: nowMs + 7_500 },
+    ]
+    const reply = server.connect().send('RESPCAST', 'NODES')
+    const words = reply.split('\r\n')
+    expect(words[0]).toBe('*3')
+    const values = (name: string): (string | undefined)[] =>
+      words.flatMap((word, at) => {
+        if (word !== name) return []
+        const value = words[at + 1]
+        return value?.startsWith('$') ? words[at + 2] : value
+      })
+    expect(values('id')).toEqual(['0000000000000001', 'b', 'c'])
+    expect(values('number')).toEqual([':1', ':2', ':3'])
+    expect(values('name')).toEqual(['one', 'zwei\u00c3\u00a9', 'one'])
+    expect(values('addresses')).toEqual(['*6', '*6', '*6'])
+    expect(values('resp')[0]).toBe('10.0.0.1:6379')
+    expect(values('started')[0]).toBe(':1000')
+    expect(values('clients')[0]).toBe(':3')
+    expect(values('sessions')[0]).toBe(':2')
+    expect(values('subscriptions')[0]).toBe(':5')
+    expect(values('applied')[0]).toBe('7-1')
+    expect(values('draining')).toEqual([':0', ':0', ':1'])
+    expect(values('fenced')).toEqual([':0', ':0', ':1'])
+    expect(values('lease')).toEqual([':9500', ':7500', ':0'])
+    expect(values('self')).toEqual([':1', ':0', ':0'])
+  })
+
+  test('is this gateway alone where nothing is shared, without a lease', () => {
+    const reply = ask('NODES')
+    expect(reply.startsWith('*1\r\n%14\r\n$2\r\nid\r\n$0\r\n\r\n')).toBe(true)
+    expect(reply).toContain('$5\r\nlease\r\n_\r\n')
   })
 })
 
