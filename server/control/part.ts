@@ -18,6 +18,8 @@ export interface Change {
 export interface SharedPart {
   /** Names its registers and orders: `u` users, `r` revocations, `k` kills. */
   readonly prefix: string
+  /** What a journal has kept of it is in force before the control plane starts. */
+  readonly restoresItself?: boolean
   /** The names that have a value now. */
   names(): Iterable<string>
   /** The value of a name now; undefined if it has none. */

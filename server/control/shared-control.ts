@@ -150,22 +150,19 @@ export class SharedControl implements Control, ControlUser {
   /** Puts in force what the journal has, and begins to send heartbeats. The upstream is started after it. */
   start(): void {
     const { clock, journal } = this.#parts
-    const { registers } = journal.kept
-    const kept = this.#ledger.newer(registers)
-    const change = {
-      origin: undefined,
-      atMs: clock.wallMs(),
-      isLate: true,
-    }
-    for (const register of kept) {
+    const byPart = new Map<SharedPart, Register[]>()
+    for (const register of journal.kept.registers) {
       if (!this.#ledger.take(register)) continue
       const [prefix, name] = splitKey(register.key)
       const part = this.#shared.get(prefix)
-      if (part === undefined) continue
-      if (register.value === undefined || part.accepts(name, register.value)) {
-        void part.apply([register], change)
-      }
+      if (part === undefined || part.restoresItself === true) continue
+      if (register.value !== undefined && !part.accepts(name, register.value)) continue
+      const group = byPart.get(part)
+      if (group) group.push(register)
+      else byPart.set(part, [register])
     }
+    const change = { origin: undefined, atMs: clock.wallMs(), isLate: true }
+    for (const [part, registers] of byPart) void part.apply(newestOf(registers), change)
     this.#isStarted = true
     this.#beatTimer = clock.every(BEAT_MS, () => void this.#tick())
     this.#lookTimer = clock.every(LOOK_MS, () => this.checkLease())
@@ -550,6 +547,11 @@ export class SharedControl implements Control, ControlUser {
     }
     this.#isFlushing = false
   }
+}
+
+/** The last of each key: what came later in a journal is newer. */
+function newestOf(registers: readonly Register[]): Register[] {
+  return [...new Map(registers.map((register) => [register.key, register])).values()]
 }
 
 /** The parts that have been shared once: see {@link MARKS}. */

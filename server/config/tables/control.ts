@@ -3,7 +3,7 @@ import { AT_START, boolean, choice, list, seconds, string } from '../spec.ts'
 /** What gateways of one upstream agree on: users, revocations, kills. */
 export const CONTROL = {
   'upstream-control': boolean(
-    'no',
+    'yes',
     'Users, revocations and kills are those of all gateways of the namespace; `no`: each gateway has its own.',
     AT_START,
   ),

@@ -13,6 +13,8 @@ import type { RevocationTable } from './table.ts'
  */
 export class SharedRevocations implements SharedPart {
   readonly prefix = REVOCATION_PREFIX
+  /** The journal is in the file that the revocations are read from. */
+  readonly restoresItself = true
   readonly #table: RevocationTable
   readonly #enforcement: Enforcement
 

@@ -75,6 +75,8 @@ async function useAll(gateway: GatewayProcess): Promise<void> {
 }
 
 const PROGRAMS: readonly Program[] = ['redis-server', 'valkey-server']
+/** Granted for what seldom happens: a retry of a commit whose answer was lost, a link that comes back, and a gateway that leaves. */
+const SELDOM = new Set(['xrevrange', 'xrange', 'hdel'])
 const isMissing = PROGRAMS.some((program) => findProgram(program) === undefined)
 
 describe.skipIf(isMissing && process.env['CI'] !== 'true')(
@@ -99,7 +101,11 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')(
           .split('\r\n')
           .filter((line) => line.startsWith('cmdstat_') && !own.test(line))
           .map((line) => line.slice('cmdstat_'.length).split(':', 1)[0] ?? '')
-        return used.toSorted().join(' ') === granted.toSorted().join(' ')
+        const missing = granted.filter((command) => !used.includes(command))
+        return (
+          used.every((command) => granted.includes(command)) &&
+          missing.every((command) => SELDOM.has(command))
+        )
       })
       expect(refusals(await node.ask('ACL', 'LOG'))).toEqual([])
     })
