@@ -1,13 +1,14 @@
 import { RespReader } from '../../shared/resp/reader.ts'
 import { isError, isPush, type RespValue } from '../../shared/resp/types.ts'
 import { encodeCommand } from '../support/resp-client.ts'
-import type {
-  Message,
-  MessageSpace,
-  Moment,
-  Session,
-  SessionEvent,
-  SubscriptionKind,
+import {
+  CONTROL_PREFIX,
+  type Message,
+  type MessageSpace,
+  type Moment,
+  type Session,
+  type SessionEvent,
+  type SubscriptionKind,
 } from './history.ts'
 import { serialOf } from './payload.ts'
 import type { Recorder, Transport } from './recorder.ts'
@@ -197,6 +198,10 @@ export class ClientLog {
     channel: string,
     payload: RespValue | undefined,
   ): void {
+    if (channel.startsWith(CONTROL_PREFIX)) {
+      this.#add({ type: 'control', payload: latin1(payload) })
+      return
+    }
     const serial = payload instanceof Uint8Array ? serialOf(payload) : undefined
     const message = serial === undefined ? undefined : this.#recorder.messages[serial]
     this.#add({ type: 'message', kind, name, channel, message })

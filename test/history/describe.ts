@@ -44,6 +44,8 @@ function describeEvent(event: SessionEvent): string {
       return `gap of ${event.name === undefined ? 'everything' : shown(event.name)}: ${event.fromMs}-${event.toMs}`
     case 'closed':
       return `closed by ${event.by} ${event.reason ?? ''}`
+    case 'control':
+      return `gets control ${event.payload.slice(0, 400)}`
     case 'nonsense':
       return `nonsense: ${event.text}`
   }

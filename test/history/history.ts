@@ -7,6 +7,9 @@ export type SubscriptionKind = 'channel' | 'pattern' | 'shard'
 /** The place of clients that are connected to the upstream itself; every other place is the name of a gateway. */
 export const NATIVE = 'upstream'
 
+/** The beginning of channels that belong to gateways. */
+export const CONTROL_PREFIX = '{respcast:'
+
 /** A moment, as one process that records everything saw it. */
 export interface Moment {
   /** Position among all that was recorded: unique, and increasing. */
@@ -75,6 +78,8 @@ export type SessionEvent = Moment &
         /** Close code and reason of a WebSocket. */
         readonly reason?: string
       }
+    /** What gateways have agreed on, among the messages: a byte string. */
+    | { readonly type: 'control'; readonly payload: string }
     /** A reply that cannot be the answer to what was asked, or bytes that are no RESP. */
     | { readonly type: 'nonsense'; readonly text: string }
   )

@@ -132,6 +132,7 @@ export function intervalsOf(session: Session, report: Report): Interval[] {
         report('RESP', `${session.name}: ${event.text}`)
         break
       case 'gap':
+      case 'control':
         break
     }
   }

@@ -31,7 +31,8 @@ export class Story {
     return this
   }
 
-  #moment(): Moment {
+  /** The next moment. */
+  moment(): Moment {
     this.#tick++
     return { tick: this.#tick, ms: this.nowMs }
   }
@@ -46,7 +47,7 @@ export class Story {
     const events: SessionEvent[] = []
     this.#sessions.push({ name, place, transport, events })
     const add = (event: DistributedOmit<SessionEvent, keyof Moment>): void =>
-      void events.push({ ...this.#moment(), ...event })
+      void events.push({ ...this.moment(), ...event })
     const teller: Teller = {
       name,
       ask: (channel, kind = 'channel') => add({ type: 'joining', kind, name: channel }),
@@ -70,6 +71,7 @@ export class Story {
       gap: (fromMs, toMs, channel) => add({ type: 'gap', name: channel, fromMs, toMs }),
       answered: (message) => add({ type: 'answered', message }),
       close: (by = 'server') => add({ type: 'closed', by }),
+      control: (payload) => add({ type: 'control', payload }),
       nonsense: () => add({ type: 'nonsense', text: 'a reply to nothing' }),
     }
     return teller
@@ -83,7 +85,7 @@ export class Story {
       place,
       space,
       channel,
-      sent: this.#moment(),
+      sent: this.moment(),
       outcome: 'open',
       answered: undefined,
       receivers: undefined,
@@ -93,7 +95,7 @@ export class Story {
   }
 
   answer(message: Message, outcome: number | 'unknown' | 'not-published'): Message {
-    message.answered = this.#moment()
+    message.answered = this.moment()
     if (typeof outcome === 'number') message.receivers = outcome
     message.outcome = typeof outcome === 'number' ? 'published' : outcome
     return message
@@ -136,5 +138,7 @@ export interface Teller {
   gap(fromMs: number, toMs: number, channel?: string): void
   answered(message: Message): void
   close(by?: 'server' | 'client'): void
+  /** Gets an entry of the log of gateways. */
+  control(payload: string): void
   nonsense(): void
 }

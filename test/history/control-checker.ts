@@ -1,0 +1,369 @@
+import type { Violation } from './checker.ts'
+import type {
+  ControlHistory,
+  ControlOrder,
+  RegisterValue,
+  TokenIdentity,
+} from './control-history.ts'
+import { NATIVE, type Message, type Session, type SessionEvent, type Span } from './history.ts'
+import { denies, InForce } from './in-force.ts'
+import { idOf, shown } from './intervals.ts'
+
+/** After the end of its lease a gateway may have given bytes to the kernel that are still on their way. */
+const LATE_MS = 1_000
+
+/** Clocks of processes on one machine, and a recorder that had other work when it wrote down an answer. */
+const SLACK_MS = 50
+
+/** An edit without an answer is in the log after so long, or never. */
+const LOST_MS = 10_000
+
+/** Stands where the subject of a revocation would be. */
+const OF_CHANNELS = ''
+
+/** Result of {@link checkControl}. */
+export interface ControlVerdict {
+  readonly violations: readonly Violation[]
+  readonly figures: {
+    /** Entries that a native client saw among the messages, each once, and those that nobody is to take. */
+    readonly commits: number
+    readonly untaken: number
+    readonly orders: number
+    readonly everywhere: number
+    readonly partly: number
+    readonly here: number
+    readonly refused: number
+    readonly open: number
+    /** Deliveries to token sessions, and those whose place among the entries is known. */
+    readonly deliveries: number
+    readonly placed: number
+    /** Messages in such places that a session would have had, but for what was taken from it. */
+    readonly withheld: number
+    /** Messages that were published while a gateway was beyond its lease. */
+    readonly beyondLease: number
+    readonly finals: number
+  }
+}
+
+/** A message that came to a token session. */
+interface Delivery {
+  readonly session: Session
+  readonly identity: TokenIdentity
+  readonly event: MessageEvent
+  readonly message: Message
+}
+
+type MessageEvent = Extract<SessionEvent, { readonly type: 'message' }>
+
+type Reporter = (promise: string, text: string) => void
+
+/**
+ * Holds what clients and operators did and saw against what gateways promise of users, revocations and kills.
+ *
+ * - C1: nothing that was published after a commit (alone and with Sentinel), or after its acknowledgement, reaches whom it takes it from
+ * - C2: nothing comes from a gateway later than a second past its lease
+ * - C3: what was acknowledged is in force in the end, at every gateway
+ * - C4: in the end gateways agree
+ */
+export function checkControl(control: ControlHistory): ControlVerdict {
+  const violations: Violation[] = []
+  const report: Reporter = (promise, text) => void violations.push({ promise, text })
+  const deliveries = deliveriesOf(control)
+  const placed = checkPlaces(control, deliveries, report)
+  checkAcknowledged(control, deliveries, report)
+  const beyondLease = checkLeases(control, deliveries, report)
+  checkEnd(control, report)
+  const count = (state: string): number =>
+    control.orders.filter(({ outcome }) => outcome.state === state).length
+  return {
+    violations,
+    figures: {
+      ...placed,
+      orders: control.orders.length,
+      everywhere: count('everywhere'),
+      partly: count('partly'),
+      here: count('here'),
+      refused: count('none'),
+      open: count('open'),
+      deliveries: deliveries.length,
+      beyondLease,
+      finals: control.finals.length,
+    },
+  }
+}
+
+function deliveriesOf({ history, identities }: ControlHistory): Delivery[] {
+  const deliveries: Delivery[] = []
+  for (const session of history.sessions) {
+    const identity = identities.get(session.name)
+    if (!identity) continue
+    for (const event of session.events) {
+      if (event.type !== 'message' || !event.message) continue
+      deliveries.push({ session, identity, event, message: event.message })
+    }
+  }
+  return deliveries
+}
+
+function describe({ session, event, message }: Delivery): string {
+  return `${session.name} gets ${idOf(message)} of ${shown(message.channel)} by ${event.kind} ${shown(event.name)}`
+}
+
+/** C1, by the place of entries among the messages of one connection to the upstream. */
+function checkPlaces(
+  control: ControlHistory,
+  deliveries: readonly Delivery[],
+  report: Reporter,
+): Pick<ControlVerdict['figures'], 'commits' | 'untaken' | 'placed' | 'withheld'> {
+  const { history, identities, forgetful } = control
+  const figures = { commits: 0, untaken: 0, placed: 0, withheld: 0 }
+  const byMessage = new Map<Message, Delivery[]>()
+  for (const delivery of deliveries) {
+    const list = byMessage.get(delivery.message)
+    if (list) list.push(delivery)
+    else byMessage.set(delivery.message, [delivery])
+  }
+  const holders = holdersOf(history.sessions, identities)
+  const seen = new Set<string>()
+  const natives = history.sessions
+    .filter(({ place }) => place === NATIVE)
+    .toSorted((a, b) => (a.events[0]?.tick ?? 0) - (b.events[0]?.tick ?? 0))
+  for (const { events } of natives) {
+    if (!events.some(({ type }) => type === 'control')) continue
+    let inForce = new InForce()
+    const looked = new Set<Message>()
+    for (const event of events) {
+      // Two masters have two orders: only one of them lasts.
+      if (history.topology === 'sentinel' && isWithin(event.ms, history.disturbed)) {
+        inForce = new InForce()
+      }
+      if (isWithin(event.ms, forgetful)) inForce.forgetKills()
+      if (event.type === 'control') {
+        const commit = control.read(event.payload)
+        if (!commit) figures.untaken++
+        if (!commit || seen.has(commit.uuid)) continue
+        seen.add(commit.uuid)
+        figures.commits++
+        inForce.apply(commit)
+      }
+      if (history.topology === 'cluster') continue
+      if (event.type !== 'message' || !event.message || looked.has(event.message)) continue
+      const { message } = event
+      looked.add(message)
+      const came = byMessage.get(message) ?? []
+      for (const delivery of came) {
+        figures.placed++
+        const { channel } = message
+        const { kind, name } = delivery.event
+        const reason = inForce.denial(delivery.identity, { kind, name, channel })
+        if (reason !== undefined)
+          report('C1', `${describe(delivery)}, published after the commit of ${reason}`)
+      }
+      const others = holders.get(message.channel)
+      if (!others) continue
+      for (const identity of others) {
+        const wanted = { kind: 'channel', name: message.channel, channel: message.channel } as const
+        if (inForce.denial(identity, wanted) !== undefined) figures.withheld++
+      }
+    }
+  }
+  return figures
+}
+
+/** The last identity of each subject that was subscribed to a channel, by channel. */
+function holdersOf(
+  sessions: readonly Session[],
+  identities: ControlHistory['identities'],
+): Map<string, readonly TokenIdentity[]> {
+  const bySub = new Map<string, Map<string, TokenIdentity>>()
+  for (const { name, events } of sessions) {
+    const identity = identities.get(name)
+    if (!identity) continue
+    for (const event of events) {
+      if (event.type !== 'joining' || event.kind !== 'channel') continue
+      const known = bySub.get(event.name) ?? new Map<string, TokenIdentity>()
+      bySub.set(event.name, known.set(identity.sub, identity))
+    }
+  }
+  return new Map([...bySub].map(([channel, known]) => [channel, [...known.values()]]))
+}
+
+function isWithin(ms: number, spans: readonly Span[]): boolean {
+  return spans.some(({ fromMs, toMs }) => fromMs <= ms && ms <= toMs)
+}
+
+/** C1, by what operators were answered. */
+function checkAcknowledged(
+  control: ControlHistory,
+  deliveries: readonly Delivery[],
+  report: Reporter,
+): void {
+  const { orders } = control
+  const lifts = new Map<string, ControlOrder[]>()
+  const edits = new Map<string, ControlOrder[]>()
+  for (const order of orders) {
+    if (order.outcome.state === 'none') continue
+    const { kind } = order
+    if (kind.type === 'lift') add(lifts, kind.label, order)
+    if (kind.type === 'role') add(edits, kind.role, order)
+  }
+  const revoked = new Map<string, ControlOrder[]>()
+  const kills = new Map<string, ControlOrder[]>()
+  for (const order of orders) {
+    if (!order.answered) continue
+    const { kind } = order
+    if (kind.type === 'revoke-sub') add(revoked, kind.sub, order)
+    if (kind.type === 'revoke-channel') add(revoked, OF_CHANNELS, order)
+    if (kind.type === 'kill') add(kills, kind.sub, order)
+  }
+  for (const delivery of deliveries) {
+    const { session, identity, event, message } = delivery
+    const wanted = { kind: event.kind, name: event.name, channel: message.channel }
+    const lasting = [identity.sub, OF_CHANNELS].flatMap((key) => revoked.get(key) ?? [])
+    for (const order of lasting) {
+      if (!denies(order.kind as RegisterValue, identity, wanted)) continue
+      if (!isBinding(order, session.place, message)) continue
+      const isLifted = lifts.get(order.label)?.some(({ sent }) => sent.tick < event.tick) === true
+      if (!isLifted) report('C1', `${describe(delivery)}, sent after ${told(order)}`)
+    }
+    for (const order of kills.get(identity.sub) ?? []) {
+      if (identity.openedMs > order.sent.ms - 10 * SLACK_MS) continue
+      if (isWithin(event.ms, control.forgetful)) continue
+      if (isBinding(order, session.place, message))
+        report('C1', `${describe(delivery)}, sent after ${told(order)}`)
+    }
+    const possible = edits.get(identity.role) ?? []
+    const last = possible.filter((order) => isBinding(order, session.place, message))
+    if (last.length === 0) continue
+    const current = possible.filter((order) => !isReplaced(order, last, event))
+    if (current.every(({ kind }) => denies(kind as RegisterValue, identity, wanted)))
+      report('C1', `${describe(delivery)}, sent after ${told(last.at(-1) as ControlOrder)}`)
+  }
+}
+
+function add(map: Map<string, ControlOrder[]>, key: string, order: ControlOrder): void {
+  const list = map.get(key)
+  if (list) list.push(order)
+  else map.set(key, [order])
+}
+
+/** Reports whether an order was in force for certain at a gateway when a message was sent. */
+function isBinding(
+  { answered, outcome, place: origin }: ControlOrder,
+  place: string,
+  { sent }: Message,
+): boolean {
+  if (!answered || sent.tick < answered.tick) return false
+  switch (outcome.state) {
+    case 'everywhere':
+      return true
+    case 'here':
+      return place === origin
+    case 'partly':
+      return (
+        !outcome.missing.includes(place) || sent.ms > answered.ms + outcome.fencedInMs + LATE_MS
+      )
+    case 'open':
+    case 'none':
+      return false
+  }
+}
+
+/** Reports whether an edit is not what a gateway could have gone by: another came after it, or it came later. */
+function isReplaced(
+  { sent, answered, outcome }: ControlOrder,
+  binding: readonly ControlOrder[],
+  event: MessageEvent,
+): boolean {
+  if (sent.tick > event.tick) return true
+  return binding.some((other) =>
+    answered && outcome.state !== 'open'
+      ? other.sent.tick > answered.tick
+      : other.sent.ms > sent.ms + LOST_MS,
+  )
+}
+
+function told({ label, place, kind, answered, outcome }: ControlOrder): string {
+  return `${label} (${JSON.stringify(kind)} at ${place}) was answered ${outcome.state} at ${answered?.ms}`
+}
+
+/** C2. @returns Messages that were published while a gateway was beyond its lease. */
+function checkLeases(
+  { history, cutOffs, leaseMs }: ControlHistory,
+  deliveries: readonly Delivery[],
+  report: Reporter,
+): number {
+  const seenMs = new Map<Message, number>()
+  for (const { events } of history.sessions) {
+    for (const event of events) {
+      if (event.type !== 'message' || !event.message) continue
+      const before = seenMs.get(event.message) ?? Number.POSITIVE_INFINITY
+      seenMs.set(event.message, Math.min(before, event.ms))
+    }
+  }
+  /** A message was there at that time for certain. */
+  const publishedMs = (message: Message): number =>
+    Math.min(
+      seenMs.get(message) ?? Number.POSITIVE_INFINITY,
+      (message.outcome === 'published' ? message.answered?.ms : undefined) ??
+        Number.POSITIVE_INFINITY,
+    )
+  let beyond = 0
+  for (const { place, fromMs, toMs } of cutOffs) {
+    const deadlineMs = fromMs + leaseMs + LATE_MS + SLACK_MS
+    if (deadlineMs >= toMs) continue
+    beyond += history.messages.filter((message) => {
+      const ms = publishedMs(message)
+      return ms > deadlineMs && ms < toMs
+    }).length
+    for (const delivery of deliveries) {
+      const { session, event, message } = delivery
+      if (session.place !== place || event.ms <= deadlineMs) continue
+      if (publishedMs(message) < toMs - SLACK_MS) {
+        const lateMs = event.ms - fromMs - leaseMs
+        report('C2', `${describe(delivery)}, ${lateMs} ms past the lease of ${place}`)
+      }
+    }
+  }
+  return beyond
+}
+
+/** C3 and C4. */
+function checkEnd({ orders, finals }: ControlHistory, report: Reporter): void {
+  const settled = new Set(['everywhere', 'partly', 'here'])
+  const lifts = new Map<string, ControlOrder[]>()
+  for (const order of orders) {
+    if (order.kind.type === 'lift' && order.outcome.state !== 'none')
+      add(lifts, order.kind.label, order)
+  }
+  for (const order of orders) {
+    const { kind, label, outcome } = order
+    if (kind.type !== 'revoke-sub' && kind.type !== 'revoke-channel') continue
+    if (!settled.has(outcome.state)) continue
+    const lifted = lifts.get(label) ?? []
+    const isLifted = lifted.some((lift) => settled.has(lift.outcome.state))
+    for (const { place, revocations, refused } of finals) {
+      const isThere = revocations.includes(label)
+      if (lifted.length === 0 && !isThere) report('C3', `${place} has lost ${told(order)}`)
+      if (lifted.length === 0 && kind.type === 'revoke-sub' && !refused.includes(kind.sub))
+        report('C3', `${place} lets ${kind.sub} in, although ${told(order)}`)
+      if (isLifted && isThere) report('C3', `${place} has ${label} again, which was lifted`)
+    }
+  }
+  const [first, ...others] = finals
+  if (!first) return
+  for (const other of others) {
+    for (const what of ['users', 'revocations', 'nodes'] as const) {
+      const [here, there] = [first[what].toSorted(), other[what].toSorted()]
+      const differing = [
+        ...here.filter((one) => !there.includes(one)).map((one) => `only ${first.place}: ${one}`),
+        ...there.filter((one) => !here.includes(one)).map((one) => `only ${other.place}: ${one}`),
+      ]
+      if (differing.length > 0)
+        report(
+          'C4',
+          `${what} of ${first.place} and ${other.place} differ: ${differing.slice(0, 3).join('; ')}`,
+        )
+    }
+  }
+}

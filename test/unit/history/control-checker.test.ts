@@ -1,0 +1,276 @@
+import { describe, expect, test } from 'vitest'
+import { checkControl } from '../../history/control-checker.ts'
+import type { RegisterValue } from '../../history/control-history.ts'
+import { ControlStory } from './control-builder.ts'
+
+function broken({ history }: ControlStory): string[] {
+  const { violations } = checkControl(history)
+  return [...new Set(violations.map(({ promise }) => promise))].toSorted()
+}
+
+const GONE = { type: 'revoke-sub', sub: 'eve' } as const
+const CLOSED = { type: 'revoke-channel', channel: 'room:*', role: undefined } as const
+const roleOf = (...channels: string[]) => ({ type: 'role', role: 'r', channels }) as const
+
+/** An entry, and a message after it that a session gets. */
+function afterEntry(value: RegisterValue, channel = 'news', topology?: 'sentinel' | 'cluster') {
+  const told = new ControlStory(topology)
+  const native = told.native('news', 'room:1')
+  const eve = told.session('eve').join(channel)
+  native.control(told.entry('r:1', 1, value))
+  const message = told.story.publish(channel, 2)
+  native.get(message)
+  return { told, native, eve, message }
+}
+
+describe('C1 by the place among the messages', () => {
+  test.each([
+    ['a subject', GONE, 'news'],
+    ['a channel', CLOSED, 'room:1'],
+    ['a role', roleOf('other'), 'news'],
+  ] as const)('nothing may come after the commit that takes it away: %s', (_, value, channel) => {
+    const { told, eve, message } = afterEntry(value, channel)
+    eve.get(message)
+    expect(broken(told)).toEqual(['C1'])
+  })
+
+  test('others get what is taken from one', () => {
+    const { told, message } = afterEntry(GONE)
+    told.session('bob').join('news').get(message)
+    expect(broken(told)).toEqual([])
+  })
+
+  test('what was published before the commit may come after it', () => {
+    const told = new ControlStory()
+    const native = told.native('news')
+    const eve = told.session('eve').join('news')
+    const message = told.story.publish('news', 2)
+    native.get(message)
+    native.control(told.entry('r:1', 1, GONE))
+    eve.get(message)
+    expect(broken(told)).toEqual([])
+  })
+
+  test('a revocation that was lifted takes nothing, and its older version that comes late neither', () => {
+    const { told, native } = afterEntry(GONE)
+    native.control(told.entry('r:1', 2, undefined))
+    native.control(told.entry('r:1', 1, GONE))
+    const message = told.story.publish('news', 2)
+    native.get(message)
+    told.session('eve').join('news').get(message)
+    expect(broken(told)).toEqual([])
+  })
+
+  test('an entry that is published again is none', () => {
+    const told = new ControlStory()
+    const before = told.native('news')
+    const entry = told.entry('r:1', 1, GONE)
+    before.control(entry)
+    const native = told.native('news')
+    native.control(told.entry('r:1', 2, undefined))
+    native.control(entry)
+    const message = told.story.publish('news', 2)
+    native.get(message)
+    told.session('eve').join('news').get(message)
+    expect(broken(told)).toEqual([])
+  })
+
+  test('a pattern has to be granted as it is written', () => {
+    const { told, eve, message } = afterEntry(roleOf('news', 'n*s'))
+    eve.join('n*', 'pattern').get(message, 'n*', 'pattern')
+    expect(broken(told)).toEqual(['C1'])
+  })
+
+  test('in a cluster nobody knows the place', () => {
+    const { told, eve, message } = afterEntry(GONE, 'news', 'cluster')
+    eve.get(message)
+    expect(broken(told)).toEqual([])
+  })
+
+  test('while masters change, nobody knows the place', () => {
+    const told = new ControlStory('sentinel')
+    const native = told.native('news')
+    const eve = told.session('eve').join('news')
+    native.control(told.entry('r:1', 1, GONE))
+    told.story.disturb(5)
+    const message = told.story.publish('news', 2)
+    native.get(message)
+    eve.get(message)
+    expect(broken(told)).toEqual([])
+  })
+
+  test('a kill reaches connections that are older, unless the log was lost', () => {
+    const told = new ControlStory()
+    const native = told.native('news')
+    const old = told.session('eve').join('news')
+    told.story.wait(1_000)
+    native.control(told.killing('eve'))
+    const young = told.session('eve').join('news')
+    const message = told.story.publish('news', 2)
+    native.get(message)
+    young.get(message)
+    expect(broken(told)).toEqual([])
+    old.get(message)
+    expect(broken(told)).toEqual(['C1'])
+    told.forget(told.story.nowMs - 10, told.story.nowMs)
+    expect(broken(told)).toEqual([])
+  })
+})
+
+describe('C1 by answers', () => {
+  test.each([GONE, { type: 'kill', sub: 'eve' } as const, roleOf('other')])(
+    'nothing that is sent after the answer may come: $type',
+    (kind) => {
+      const told = new ControlStory('cluster')
+      const eve = told.session('eve', 'g2').join('news')
+      told.story.wait(1_000)
+      const order = told.order(kind)
+      const between = told.story.publish('news', 1)
+      told.answer(order)
+      eve.get(between)
+      expect(broken(told)).toEqual([])
+      eve.get(told.story.publish('news', 1))
+      expect(broken(told)).toEqual(['C1'])
+    },
+  )
+
+  test('what was not confirmed binds the gateway when it is fenced', () => {
+    const told = new ControlStory()
+    const eve = told.session('eve', 'g2').join('news')
+    told.ordered(GONE, { state: 'partly', missing: ['g2'], fencedInMs: 500 })
+    eve.get(told.story.publish('news', 1))
+    expect(broken(told)).toEqual([])
+    told.story.wait(1_600)
+    eve.get(told.story.publish('news', 1))
+    expect(broken(told)).toEqual(['C1'])
+  })
+
+  test('what is in force at one gateway binds it alone', () => {
+    const told = new ControlStory()
+    const here = told.session('eve', 'g1').join('news')
+    const there = told.session('eve', 'g2').join('news')
+    told.ordered(GONE, { state: 'here' })
+    there.get(told.story.publish('news', 1))
+    expect(broken(told)).toEqual([])
+    here.get(told.story.publish('news', 1))
+    expect(broken(told)).toEqual(['C1'])
+  })
+
+  test('what is being lifted binds nobody', () => {
+    const told = new ControlStory()
+    const eve = told.session('eve').join('news')
+    const { label } = told.ordered(GONE)
+    told.order({ type: 'lift', label })
+    eve.get(told.story.publish('news', 1))
+    expect(broken(told)).toEqual([])
+  })
+
+  test('a role is what the last edit says, or one that may have come after it', () => {
+    const told = new ControlStory()
+    const eve = told.session('eve').join('news')
+    told.ordered(roleOf('other'))
+    const open = told.order(roleOf('news'))
+    eve.get(told.story.publish('news', 1))
+    told.answer(open, { state: 'none' })
+    expect(broken(told)).toEqual(['C1'])
+    open.outcome = { state: 'open' }
+    expect(broken(told)).toEqual([])
+  })
+})
+
+describe('C2', () => {
+  test('nothing comes from a gateway a second past its lease', () => {
+    const told = new ControlStory()
+    const { story } = told
+    const cut = told.session('bob', 'g1').join('news')
+    const well = told.session('bob', 'g2').join('news')
+    const fromMs = story.nowMs
+    story.wait(3_500)
+    const early = story.publish('news', 2)
+    cut.get(early)
+    well.get(early)
+    story.wait(1_000)
+    const late = story.publish('news', 1)
+    well.get(late)
+    story.wait(100)
+    told.cutOff('g1', fromMs, story.nowMs)
+    expect(broken(told)).toEqual([])
+    // It was kept, and comes when the gateway is heard again.
+    cut.get(late)
+    expect(broken(told)).toEqual(['C2'])
+  })
+
+  test('what is published after the gateway is heard again may come', () => {
+    const told = new ControlStory()
+    const { story } = told
+    const cut = told.session('bob', 'g1').join('news')
+    const fromMs = story.nowMs
+    story.wait(6_000)
+    told.cutOff('g1', fromMs, story.nowMs)
+    cut.get(story.publish('news', 1))
+    expect(broken(told)).toEqual([])
+  })
+})
+
+describe('C3 and C4', () => {
+  const both = (told: ControlStory, state: Parameters<ControlStory['final']>[1]): void => {
+    told.final('g1', state)
+    told.final('g2', state)
+  }
+
+  test('what was acknowledged is in force in the end, and refuses tokens', () => {
+    for (const state of ['everywhere', 'here'] as const) {
+      const told = new ControlStory()
+      const { label } = told.ordered(GONE, { state })
+      both(told, { revocations: [label], refused: ['eve'] })
+      expect(broken(told)).toEqual([])
+      told.history.finals[1] = { ...told.history.finals[0]!, place: 'g2', refused: [] }
+      expect(broken(told)).toEqual(['C3'])
+    }
+  })
+
+  test('what was acknowledged is lost', () => {
+    const told = new ControlStory()
+    told.ordered(CLOSED)
+    both(told, {})
+    expect(broken(told)).toEqual(['C3'])
+  })
+
+  test('what was lifted does not come back', () => {
+    const told = new ControlStory()
+    const { label } = told.ordered(CLOSED)
+    told.ordered({ type: 'lift', label })
+    both(told, { revocations: [label] })
+    expect(broken(told)).toEqual(['C3'])
+  })
+
+  test('what nobody knows may be so or so, but everywhere the same', () => {
+    const told = new ControlStory()
+    const { label } = told.order(CLOSED)
+    told.final('g1', { revocations: [label] })
+    told.final('g2')
+    expect(broken(told)).toEqual(['C4'])
+    told.history.finals.pop()
+    expect(broken(told)).toEqual([])
+  })
+
+  test('users and gateways are the same everywhere', () => {
+    for (const state of [{ users: ['user a on'] }, { nodes: ['0123'] }]) {
+      const told = new ControlStory()
+      told.final('g1', state)
+      told.final('g2')
+      expect(broken(told)).toEqual(['C4'])
+    }
+  })
+})
+
+test('Figures say how much was looked at', () => {
+  const { told, message } = afterEntry(GONE)
+  told.session('bob').join('news').get(message)
+  expect(checkControl(told.history).figures).toMatchObject({
+    commits: 1,
+    deliveries: 1,
+    placed: 1,
+    withheld: 1,
+  })
+})
