@@ -3,6 +3,7 @@ import { AuditView } from '../views/audit.tsx'
 import { ChannelsView } from '../views/channels.tsx'
 import { ConfigurationView } from '../views/configuration.tsx'
 import { ConnectionsView } from '../views/connections.tsx'
+import { GatewaysView } from '../views/gateways.tsx'
 import { HealthView } from '../views/health.tsx'
 import { OverviewView } from '../views/overview.tsx'
 import { PublishView } from '../views/publish.tsx'
@@ -51,6 +52,7 @@ export const VIEW_GROUPS: readonly { readonly title: string; readonly views: rea
         letter: 'f',
         component: ConfigurationView,
       },
+      { name: 'gateways', title: 'Gateways', letter: 'g', component: GatewaysView },
       { name: 'health', title: 'Health', letter: 'h', component: HealthView },
     ],
   },

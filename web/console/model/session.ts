@@ -9,6 +9,8 @@ import { CommandLog } from './command-log.ts'
 import type { CommandSource } from './command-log.ts'
 import { commandText } from './commands.ts'
 import type { Command } from './commands.ts'
+import { GatewayWatch, readGateways } from './gateways.ts'
+import type { WatchedGateway } from './gateways.ts'
 import { messageOf } from './messages.ts'
 import { replyText } from './reply.ts'
 import { Sampler } from './sampler.ts'
@@ -32,6 +34,7 @@ export class Session {
   readonly log = new CommandLog()
   readonly sampler: Sampler
   readonly tail: Tail
+  readonly #gateways = new GatewayWatch()
   readonly #state = signal<ConnectionState>({ status: 'connecting' })
 
   constructor(url: string, user: string, password: string) {
@@ -81,6 +84,16 @@ export class Session {
     const end = this.log.begin(`${commandText(first)} ... (${commands.length} commands)`, source)
     const replies = Promise.all(commands.map(([name, ...args]) => this.client.call(name, ...args)))
     return this.#settle(replies, end)
+  }
+
+  /**
+   * Asks which gateways there are. How long one has been behind is counted over all views.
+   *
+   * @throws {RespcastError} As {@link send}.
+   */
+  async loadGateways(source: CommandSource): Promise<readonly WatchedGateway[]> {
+    const gateways = readGateways(await this.send(['RESPCAST', 'NODES'], source))
+    return this.#gateways.look(gateways, performance.now())
   }
 
   /** Logs out. The session cannot be used again. */

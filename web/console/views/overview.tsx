@@ -1,9 +1,11 @@
 import { Chart } from '../components/chart.tsx'
 import type { ChartLine } from '../components/chart.tsx'
+import { GatewayWarning } from '../components/gateways.tsx'
 import { Problem } from '../components/problem.tsx'
 import { UpstreamWarning } from '../components/upstream.tsx'
 import { ViewHeader } from '../components/view-header.tsx'
 import { showBytes, showFigure } from '../model/format.ts'
+import { useResource } from '../model/resource.ts'
 import { useSession } from '../model/session.ts'
 import { readUpstream } from '../model/upstream.ts'
 
@@ -27,11 +29,14 @@ const LOSSES: readonly ChartLine[] = [
   { measure: 'rejected', label: 'connections rejected', color: '--chart-2' },
 ]
 
+const GATEWAYS_REFRESH_MS = 3_000
+
 /** Live figures, and charts of the last quarter of an hour. */
 export function OverviewView() {
   const { sampler } = useSession()
   const fields = sampler.fields.value
   const { latest } = sampler.history
+  const upstream = readUpstream(fields)
   const total = (name: string): string => showFigure(Number(fields.get(name) ?? 0))
   const tiles: readonly (readonly [title: string, value: string, detail: string])[] = [
     [
@@ -51,9 +56,13 @@ export function OverviewView() {
   ]
   return (
     <>
-      <ViewHeader title="Overview" commands={['PING', 'INFO clients stats upstream']} />
+      <ViewHeader
+        title="Overview"
+        commands={['PING', 'INFO clients stats upstream', 'RESPCAST NODES']}
+      />
       <Problem error={sampler.failure.value} />
-      <UpstreamWarning upstream={readUpstream(fields)} />
+      <UpstreamWarning upstream={upstream} />
+      {upstream && <Gateways />}
       <ul class="tiles" data-testid="tiles">
         {tiles.map(([title, value, detail]) => (
           <li key={title} class="card">
@@ -87,6 +96,13 @@ export function OverviewView() {
       </div>
     </>
   )
+}
+
+/** Asks for the other gateways only where there may be some. */
+function Gateways() {
+  const session = useSession()
+  const { value } = useResource((source) => session.loadGateways(source), '', GATEWAYS_REFRESH_MS)
+  return <GatewayWarning gateways={value} isElsewhere />
 }
 
 function showMilliseconds(ms: number | undefined): string {
