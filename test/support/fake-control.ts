@@ -26,7 +26,7 @@ export function nodeRecord(fields: Partial<NodeRecord> = {}): NodeRecord {
     subscriptions: 5,
     applied: '7-1',
     isDraining: false,
-    digests: { issuers: '', acl: '' },
+    digests: { issuers: 'i', acl: 'a' },
     parts: [],
     ...fields,
   }

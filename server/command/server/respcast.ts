@@ -143,7 +143,7 @@ function leaseOf({ leaseEndsMs }: KnownNode, nowMs: number): NodeState {
 
 function writeNode(reply: ReplyWriter, node: NodeRecord, state: NodeState): void {
   const { resp, http, admin } = node.addresses
-  reply.map(14)
+  reply.map(15)
   writeField(reply, 'id', node.id)
   writeField(reply, 'number', node.number)
   reply.bulk('name')
@@ -164,6 +164,11 @@ function writeNode(reply: ReplyWriter, node: NodeRecord, state: NodeState): void
   writeField(reply, 'fenced', state.isFenced ? 1 : 0)
   writeField(reply, 'lease', state.leaseMs)
   writeField(reply, 'self', state.isSelf ? 1 : 0)
+  reply.bulk('digests')
+  writeFields(reply, [
+    ['issuers', node.digests.issuers],
+    ['acl', node.digests.acl],
+  ])
 }
 
 /** RESPCAST DRAIN [NOW]: takes the server out of service; the answer is how long that takes at most, in milliseconds. */

@@ -37,7 +37,11 @@ describe('RESPCAST NODES', () => {
     const { server, control } = coreWithControl()
     const nowMs = server.clock.monotonicMs()
     control.nodes = [
-      { ...nodeRecord({ id: 'c', number: 3, isDraining: true }), leaseEndsMs: nowMs },
+      {
+        ...nodeRecord({ id: 'c', number: 3, isDraining: true }),
+        digests: { issuers: 'other', acl: 'a' },
+        leaseEndsMs: nowMs,
+      },
       { ...nodeRecord({ id: 'b', number: 2, name: 'zwei\u00e9' }), leaseEndsMs: nowMs + 7_500 },
     ]
     const reply = server.connect().send('RESPCAST', 'NODES')
@@ -63,11 +67,13 @@ describe('RESPCAST NODES', () => {
     expect(values('fenced')).toEqual([':0', ':0', ':1'])
     expect(values('lease')).toEqual([':9500', ':7500', ':0'])
     expect(values('self')).toEqual([':1', ':0', ':0'])
+    expect(values('issuers')).toEqual(['i', 'i', 'other'])
+    expect(values('acl')).toEqual(['a', 'a', 'a'])
   })
 
   test('is this gateway alone where nothing is shared, without a lease', () => {
     const reply = ask('NODES')
-    expect(reply.startsWith('*1\r\n%14\r\n$2\r\nid\r\n$0\r\n\r\n')).toBe(true)
+    expect(reply.startsWith('*1\r\n%15\r\n$2\r\nid\r\n$0\r\n\r\n')).toBe(true)
     expect(reply).toContain('$5\r\nlease\r\n_\r\n')
   })
 })
