@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Control } from '../../server/control/control.ts'
+import type { KnownNode, NodeRecord } from '../../server/control/node.ts'
 import type { Backplane } from '../../server/upstream/backplane.ts'
+import { FakeControl, nodeRecord } from '../support/fake-control.ts'
 import { SOME_FIGURES, SOME_LINKS, withUpstream } from '../support/upstream-state.ts'
 import { Bed } from './bed.ts'
 import { describeInChromium } from './chromium.ts'
@@ -101,6 +104,28 @@ const LOOKS: Readonly<Record<string, Look>> = {
     view: 'health',
     prepare: (console) => console.waitFor('upstream', '11,488 of 12,000'),
   },
+  'the gateway that is alone': {
+    view: 'gateways',
+    prepare: async (console) => {
+      await console.row('alone').waitFor()
+      await console.waitFor('gateway-totals', 'shares its users and revocations with no other')
+    },
+  },
+  'gateways of which some need a look': {
+    view: 'gateways',
+    prepare: async (console) => {
+      await console.waitFor('gateway-warning', 'berlin-3.gateways.example.com:6379 is fenced')
+      await console.waitFor('gateway-totals', '5 gateways')
+    },
+  },
+  'the details of a gateway': {
+    view: 'gateways?id=2222222222222222',
+    prepare: (console) => console.waitFor('facts', '10.0.0.2:8081'),
+  },
+  'the overview while a gateway is fenced': {
+    view: 'overview',
+    prepare: (console) => console.waitFor('gateway-warning', 'is fenced'),
+  },
   'the command log': {
     view: 'health',
     prepare: async (console) => {
@@ -117,12 +142,38 @@ const LOOKS: Readonly<Record<string, Look>> = {
   },
 }
 
+/** Several gateways: one serves, one drains, one is fenced, one has other settings. */
+function fleet(nowMs: number): FakeControl {
+  const control = new FakeControl()
+  const startedAtMs = Date.now() - 90_000_000
+  const other = (number: number, more: Partial<NodeRecord>, leaseMs: number): KnownNode => {
+    const host = `berlin-${number}.gateways.example.com`
+    return {
+      ...nodeRecord({ number, startedAtMs, clients: 123_456, sessions: 120_000, version: '0.1.0' }),
+      id: String(number).repeat(16),
+      name: `${host}:6379`,
+      addresses: { resp: `${host}:6379`, http: `${host}:8080`, admin: `10.0.0.${number}:8081` },
+      leaseEndsMs: nowMs + leaseMs,
+      ...more,
+    }
+  }
+  control.nodes = [
+    other(2, {}, 3_600_000),
+    other(3, { applied: '6-1' }, 0),
+    other(4, { isDraining: true }, 3_600_000),
+    other(5, { digests: { issuers: 'others', acl: 'a' } }, 3_600_000),
+  ]
+  return control
+}
+
 describeInChromium('views of the console in Chromium', (browser) => {
   let bed: Bed
   let ticking: ReturnType<typeof setInterval>
   let alone: Backplane
   /** Looks at servers that are not alone. */
   let backplanes: Readonly<Record<string, Backplane>>
+  let controls: Readonly<Record<string, Control>>
+  let ownControl: Control
 
   beforeAll(async () => {
     bed = await Bed.start({ user: [[...ADMIN], [...MEMBER]] })
@@ -134,6 +185,14 @@ describeInChromium('views of the console in Chromium', (browser) => {
       'the overview while the upstream is not ready': withUpstream({ ...shown, problems })(
         bed.server.core.registry,
       ),
+      'the overview while a gateway is fenced': withUpstream(shown)(bed.server.core.registry),
+    }
+    ownControl = bed.server.core.control
+    const shared = fleet(bed.server.core.clock.monotonicMs())
+    controls = {
+      'gateways of which some need a look': shared,
+      'the details of a gateway': shared,
+      'the overview while a gateway is fenced': shared,
     }
     await bed.subscribe('ada', 'news:sport', 'user:ada:inbox')
     await bed.command('TOKEN', 'REVOKE', 'SUB', 'nobody', 'REASON', 'a reason')
@@ -175,7 +234,9 @@ describeInChromium('views of the console in Chromium', (browser) => {
 
     test.each(Object.keys(LOOKS))('%s: accessible, without sideways scrolling', async (look) => {
       const { view, prepare } = LOOKS[look] as Look
-      Object.assign(bed.server.core, { backplane: backplanes[look] ?? alone })
+      const { core } = bed.server
+      Object.assign(core, { backplane: backplanes[look] ?? alone })
+      Object.assign(core, { control: controls[look] ?? ownControl })
       await console.goTo(view)
       await prepare?.(console)
       await expectGoodLook()

@@ -26,5 +26,8 @@ function explain(error: unknown): readonly [title: string, hint: string] {
   if (error.prefix === 'NOPERM') {
     return ['Not permitted.', 'The user that you logged in as may not run this command.']
   }
+  if (error.prefix === 'NOREPLICAS') {
+    return ['Not confirmed by all gateways.', 'It is in force here.']
+  }
   return ['Refused.', '']
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { RespReader } from '../../../../../shared/resp/reader.ts'
 import {
   consoleUrl,
   GatewayWatch,
@@ -9,6 +10,8 @@ import {
   type Gateway,
   type WatchedGateway,
 } from '../../../../../web/console/model/gateways.ts'
+import { coreWithControl, nodeRecord } from '../../../../support/fake-control.ts'
+import { TestCore } from '../../../../support/test-core.ts'
 
 const ONE: Gateway = {
   id: 'a1',
@@ -45,26 +48,37 @@ function watched(gateway: Gateway, more: Partial<WatchedGateway> = {}): WatchedG
   return { ...gateway, behindMs: 0, ...more }
 }
 
+/** What the console reads of a server's own reply. */
+function askAndRead(server: TestCore): readonly Gateway[] {
+  const reader = new RespReader()
+  const reply = server.connect({ protocol: 3 }).send('RESPCAST', 'NODES')
+  reader.push(Buffer.from(reply, 'latin1'))
+  return readGateways(reader.next() ?? null)
+}
+
 describe('RESPCAST NODES in the console', () => {
-  test('is a gateway for each map', () => {
-    const reply = [
-      [
-        ...['id', 'b2', 'number', 2, 'name', 'two', 'version', '1.2.3'],
-        ...['addresses', ['resp', '10.0.0.1:6379', 'http', '10.0.0.1:8080', 'admin', '']],
-        ...['started', 1_000, 'clients', 1, 'sessions', 1_100, 'subscriptions', 40],
-        ...['applied', '5000-0', 'draining', 1, 'fenced', 1, 'lease', 0, 'self', 0],
-        ...['digests', ['issuers', 'i', 'acl', 'a']],
-      ],
-    ]
-    expect(readGateways(reply)).toEqual([
-      { ...TWO, admin: '', isDraining: true, isFenced: true, leaseMs: 0 },
+  test('is a gateway for each entry', () => {
+    const { server, control } = coreWithControl()
+    const leaseEndsMs = server.clock.monotonicMs() + 7_000
+    const addresses = { resp: 'a:1', http: 'b:2', admin: 'c:3' }
+    const two = nodeRecord({ id: 'b2', number: 2, name: 'zw\u00f6lf', addresses, isDraining: true })
+    control.nodes = [{ ...two, leaseEndsMs }]
+    expect(askAndRead(server)).toEqual([
+      expect.objectContaining({ name: 'one', isSelf: true, leaseMs: 9_500, isDraining: false }),
+      {
+        ...{ id: 'b2', number: 2, name: 'zw\u00f6lf', version: '1.0.0', startedAtMs: 1_000 },
+        ...addresses,
+        ...{ clients: 3, sessions: 2, subscriptions: 5, applied: '7-1' },
+        ...{ isDraining: true, isFenced: false, leaseMs: 7_000, isSelf: false },
+        digests: { issuers: 'i', acl: 'a' },
+      },
     ])
+    server.clock.advance(7_000)
+    expect(askAndRead(server)[1]).toMatchObject({ isFenced: true, leaseMs: 0 })
   })
 
-  test('has no lease where nothing is shared', () => {
-    expect(readGateways([['id', '', 'lease', null, 'self', 1]])).toMatchObject([
-      { id: '', leaseMs: undefined, isSelf: true },
-    ])
+  test('has neither an id nor a lease where nothing is shared', () => {
+    expect(askAndRead(new TestCore())).toMatchObject([{ id: '', leaseMs: undefined, isSelf: true }])
   })
 })
 
