@@ -212,6 +212,8 @@ test('parts that serve peers write no line that is not sampled, but for their ow
       .map((file) => `${folder}/${file}`),
   )
   expect(found.sort()).toEqual([
+    // A drain begins and ends once.
+    'client/drain.ts',
     // Once a minute at most, with the number of deliveries.
     'delivery/options.ts',
     // Of the servers upstream, which are not strangers: each problem once, and each connection that is lost.
