@@ -57,6 +57,7 @@ export class FakeControl implements Control {
   readonly requests: CommitRequest[] = []
   readonly #parts = new Map<string, SharedPart>()
   #answers: ((outcome: CommitOutcome) => void)[] = []
+  #fences: ((isFenced: boolean) => void)[] = []
 
   share(part: SharedPart): void {
     this.#parts.set(part.prefix, part)
@@ -90,7 +91,15 @@ export class FakeControl implements Control {
     }
   }
 
-  onFence(): void {}
+  onFence(listener: (isFenced: boolean) => void): void {
+    this.#fences.push(listener)
+  }
+
+  /** The lease has lapsed, or there is one again. */
+  fence(isFenced: boolean): void {
+    this.refusal = isFenced ? 'TRYAGAIN this gateway is cut off' : undefined
+    for (const listener of this.#fences) listener(isFenced)
+  }
 
   checkLease(): void {}
 
