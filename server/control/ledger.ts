@@ -7,6 +7,7 @@ interface Known extends Stamp {
 /** The newest version of each register that this gateway knows. The values are with their owners. */
 export class Ledger {
   readonly #known = new Map<string, Known>()
+  #sweep: IterableIterator<[string, Known]> | undefined
 
   get size(): number {
     return this.#known.size
@@ -29,9 +30,26 @@ export class Ledger {
     return registers.filter((register) => isNewer(register, this.#known.get(register.key)))
   }
 
-  /** Forgets a register, its deletion too. */
-  forget(key: string): void {
-    this.#known.delete(key)
+  /**
+   * Looks at the next registers, a few at each call, and forgets those whose owner has forgotten them: a revocation that ended long ago
+   * has no value any more, and was not deleted.
+   *
+   * @returns Their keys.
+   */
+  forgetSome(most: number, hasValue: (prefix: string, name: string) => boolean): string[] {
+    this.#sweep ??= this.#known.entries()
+    const forgotten: string[] = []
+    for (let count = 0; count < most; count++) {
+      const next = this.#sweep.next()
+      if (next.done === true) {
+        this.#sweep = undefined
+        break
+      }
+      const [key, { isDeleted }] = next.value
+      if (!isDeleted && !hasValue(...splitKey(key))) forgotten.push(key)
+    }
+    for (const key of forgotten) this.#known.delete(key)
+    return forgotten
   }
 
   /** All registers, with the values that `valueOf` finds. One whose owner has no value any more is left out. */

@@ -20,6 +20,8 @@ export interface SharedPart {
   readonly prefix: string
   /** What a journal has kept of it is in force before the control plane starts. */
   readonly restoresItself?: boolean
+  /** Values end by themselves: one that the owner does not have any more, though it was not deleted, is of no use to anybody. */
+  readonly forgets?: boolean
   /** The names that have a value now. */
   names(): Iterable<string>
   /** The value of a name now; undefined if it has none. */

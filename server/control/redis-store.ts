@@ -175,6 +175,10 @@ export class RedisStore implements ControlStore {
     await this.#ask('HDEL', this.#nodes, id)
   }
 
+  async forget(keys: readonly string[]): Promise<void> {
+    await this.#ask('HDEL', this.#state, ...keys.map((key) => Buffer.from(key, 'latin1')))
+  }
+
   async readLog(after: string, uuid: string): Promise<LogTail | StoreFailure> {
     const before = await this.#namespace()
     if (before.state === 'failed') return before

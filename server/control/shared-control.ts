@@ -47,6 +47,9 @@ const LOOK_MS = 200
 const FIRST_OWN_NUMBER = 2_048
 const OWN_NUMBERS = 2_048
 
+/** Registers that are looked at for each heartbeat. */
+const SWEPT_REGISTERS = 200
+
 /** Longest wait until an edit that came first is in force here, in ms. */
 const CONFLICT_MS = 1_000
 
@@ -468,7 +471,22 @@ export class SharedControl implements Control, ControlUser {
     if (!this.#follower.isCurrent) return
     // Keys that are gone, or an entry whose message did not come.
     if (beat.epoch !== epoch || (wasWaiting && this.#lease.isWaiting)) this.#follower.catchUp()
-    else await this.#commitPending()
+    else {
+      await this.#commitPending()
+      await this.#forgetSome()
+    }
+  }
+
+  /** Forgets what has ended; the first of the gateways takes it out of the upstream. */
+  async #forgetSome(): Promise<void> {
+    const forgotten = this.#ledger.forgetSome(SWEPT_REGISTERS, (prefix, name) => {
+      const part = this.#shared.get(prefix)
+      return part?.forgets !== true || part.valueOf(name) !== undefined
+    })
+    const nowMs = this.#parts.clock.monotonicMs()
+    const live = this.nodes.filter(({ leaseEndsMs }) => leaseEndsMs > nowMs)
+    const isFirst = live.every(({ number }) => number > this.#number)
+    if (forgotten.length > 0 && isFirst) await this.#parts.store.forget(forgotten)
   }
 
   async #beat(): Promise<Heartbeat | undefined> {

@@ -81,6 +81,8 @@ export interface ControlStore {
   heartbeat(record: NodeRecord, leaseMs: number): Promise<Heartbeat | StoreFailure>
   /** Takes this gateway out of the registry. */
   leave(id: string): Promise<void>
+  /** Takes registers out of the state: nobody needs them any more, not even their deletion. */
+  forget(keys: readonly string[]): Promise<void>
   /** Reads the log behind an entry (an id and its uuid, so that another entry with this id is not taken for it). */
   readLog(after: string, uuid: string): Promise<LogTail | StoreFailure>
   /**

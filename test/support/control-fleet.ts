@@ -13,6 +13,8 @@ import { settingsOf, type Directives } from './settings.ts'
 /** A part whose values mean nothing: it keeps them, and says how many sessions each change hit. */
 export class FakePart implements SharedPart {
   readonly prefix: string
+  /** As revocations, which end. */
+  readonly forgets: boolean
   readonly values = new Map<string, string>()
   /** Names in the order in which they were put in force, with the changes. */
   readonly applied: { readonly registers: readonly Register[]; readonly change: Change }[] = []
@@ -29,6 +31,7 @@ export class FakePart implements SharedPart {
 
   constructor(prefix: string) {
     this.prefix = prefix
+    this.forgets = prefix === 'r'
   }
 
   names(): Iterable<string> {

@@ -239,6 +239,10 @@ export class ModelServer {
     return { number, timeMs, last, epoch, nodes: this.#seen() }
   }
 
+  forget(keys: readonly string[]): void {
+    for (const key of keys) this.#keys.registers.delete(key)
+  }
+
   leave(id: string): void {
     this.#keys.nodes.delete(id)
   }
@@ -345,6 +349,10 @@ export class ModelStore implements ControlStore {
       this.#failure() ??
       this.#request<Heartbeat | StoreFailure>(() => this.#server.heartbeat(record, leaseMs), LOST)
     )
+  }
+
+  forget(keys: readonly string[]): Promise<void> {
+    return this.#request(() => this.#server.forget(keys), undefined)
   }
 
   leave(id: string): Promise<void> {

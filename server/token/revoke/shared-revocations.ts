@@ -15,6 +15,8 @@ export class SharedRevocations implements SharedPart {
   readonly prefix = REVOCATION_PREFIX
   /** The journal is in the file that the revocations are read from. */
   readonly restoresItself = true
+  /** A record ends when no token that it names can be valid. */
+  readonly forgets = true
   readonly #table: RevocationTable
   readonly #enforcement: Enforcement
 

@@ -326,3 +326,26 @@ test('a shorter lease fences earlier', async () => {
   await fleet.pass(2_300)
   expect(one.control.refusal).toMatch(/^TRYAGAIN /)
 })
+
+test('a register whose owner has forgotten it goes everywhere, and comes back nowhere', async () => {
+  const fleet = new Fleet()
+  const [one, two] = await fleet.of(2)
+  await fleet.revoke(one!, '1')
+  for (const { revocations } of [one!, two!]) revocations.values.delete('1')
+  await fleet.pass(5_000)
+  expect(fleet.server.registers.has('r:1')).toBe(false)
+  one!.model.cut()
+  one!.model.connect(true)
+  await fleet.pass(3_000)
+  expect(fleet.server.registers.has('r:1')).toBe(false)
+  expect(one!.revocations.values.has('1')).toBe(false)
+})
+
+test('a user that one gateway does not share stays with the others', async () => {
+  const fleet = new Fleet()
+  const [one, two] = await fleet.of(2)
+  await fleet.commit(two!, [{ key: 'u:ops', value: 'on' }])
+  one!.users.values.delete('ops')
+  await fleet.pass(5_000)
+  expect(fleet.server.registers.get('u:ops')?.value).toBe('on')
+})
