@@ -17,6 +17,7 @@ export function aloneControl(clock: Clock, describe: () => NodeFacts): Control {
         missing: [],
         fenced: [],
         isDurable: true,
+        isHere: true,
       }),
     refusal: undefined,
     onFence: () => {},

@@ -39,13 +39,20 @@ export type CommitOutcome =
       readonly fenced: readonly string[]
       /** As `upstream-durability` asks, and on the disk of this gateway. */
       readonly isDurable: boolean
+      /** It is in force here. What is not local first may not be yet, where this gateway is behind with the log. */
+      readonly isHere: boolean
     }
   /** Another edit came first, and is in force now: the change has to be made again on top of it. */
   | { readonly state: 'conflict' }
   /** A sentence: nothing has changed, but for what is local first. */
   | { readonly state: 'refused'; readonly problem: string }
-  /** The upstream does not answer. What is local first is in force here, and is committed later. */
-  | { readonly state: 'unreachable'; readonly isDurable: boolean }
+  /** The upstream does not answer. What is local first is in force here, and is committed later; orders are not. */
+  | {
+      readonly state: 'unreachable'
+      readonly isDurable: boolean
+      /** It was sent: it may be in the log, and in force in a moment. */
+      readonly isSent: boolean
+    }
 
 /** Counters and states of the control plane, for INFO, metrics and the console. */
 export interface ControlFigures {

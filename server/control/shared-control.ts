@@ -264,12 +264,13 @@ export class SharedControl implements Control, ControlUser {
     const { applied, confirmations } = this.#begin(uuid, enforced)
     try {
       const mode = isLocalFirst ? 'merge' : 'edit'
-      const answer: CommitAnswer = line.isUp
+      const isSent = line.isUp
+      const answer: CommitAnswer = isSent
         ? await this.#parts.store.commit({ entry, mode })
         : { state: 'unknown' }
       switch (answer.state) {
         case 'unknown':
-          return { state: 'unreachable', isDurable: await isKept }
+          return { state: 'unreachable', isDurable: await isKept, isSent }
         case 'refused':
           this.#problem = answer.problem
           return { state: 'refused', problem: answer.problem }
@@ -289,6 +290,7 @@ export class SharedControl implements Control, ControlUser {
         state: 'committed',
         sessions: confirmed.sessions + ((await enforced) ?? hit ?? 0),
         isDurable,
+        isHere: isLocalFirst || hit !== undefined,
       }
     } finally {
       this.#works.delete(uuid)

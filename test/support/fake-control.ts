@@ -114,6 +114,7 @@ export const COMMITTED: Extract<CommitOutcome, { state: 'committed' }> = {
   missing: [],
   fenced: [],
   isDurable: true,
+  isHere: true,
 }
 
 /** A core that shares users and revocations with others. */

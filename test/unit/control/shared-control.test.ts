@@ -14,6 +14,7 @@ test('a change at one gateway is in force at the others, and is answered when th
     missing: [],
     fenced: [],
     isDurable: true,
+    isHere: true,
   })
   for (const { users } of fleet.gateways) expect(users.values.get('role:x')).toBe('on +subscribe')
 })
@@ -117,7 +118,11 @@ test('a revocation that is ordered while the upstream is away is in force here, 
   const fleet = new Fleet()
   const [one, two] = await fleet.of(2)
   one!.model.cut()
-  expect(await fleet.revoke(one!, '1')).toEqual({ state: 'unreachable', isDurable: true })
+  expect(await fleet.revoke(one!, '1')).toEqual({
+    state: 'unreachable',
+    isDurable: true,
+    isSent: false,
+  })
   expect(two!.revocations.values.has('1')).toBe(false)
   one!.model.connect()
   await fleet.pass(1_100)
@@ -348,4 +353,27 @@ test('a user that one gateway does not share stays with the others', async () =>
   one!.users.values.delete('ops')
   await fleet.pass(5_000)
   expect(fleet.server.registers.get('u:ops')?.value).toBe('on')
+})
+
+test('says that an edit may be in the log where it was sent and the answer was lost', async () => {
+  const fleet = new Fleet()
+  const [one] = await fleet.of(1)
+  fleet.server.stop()
+  const outcome = one!.control.commit({
+    changes: [{ key: 'u:a', value: 'on' }],
+    actor: { user: '', address: '' },
+    wait: { count: 'all', ms: 1_000 },
+  })
+  one!.model.cut()
+  expect(await fleet.outcome(outcome)).toMatchObject({ state: 'unreachable', isSent: true })
+})
+
+test('says that an edit is in the log and not in force here while this gateway is behind', async () => {
+  const fleet = new Fleet()
+  const [one, two] = await fleet.of(2)
+  one!.model.line.hold()
+  const outcome = await fleet.commit(one!, [{ key: 'u:a', value: 'on' }])
+  expect(outcome).toMatchObject({ state: 'committed', isHere: false })
+  expect(one!.users.values.has('a')).toBe(false)
+  expect(two!.users.values.get('a')).toBe('on')
 })
