@@ -231,6 +231,7 @@ export class Core implements Services {
       })
     this.control.share(this.sharedUsers)
     this.control.share(this.sharedRevocations)
+    this.sharedRevocations.onUncommitted = (name) => this.#commitRevocation(name)
     this.control.share(new SharedKills(this.clients, clock, () => this.control.upstreamMs))
     this.#fence = new ClientFence({
       clock,
@@ -342,6 +343,20 @@ export class Core implements Services {
       deny: deny.map(({ pattern }) => pattern),
       expiresAt: new Date(expiresAtMs).toISOString(),
     }
+  }
+
+  /** Tells other gateways of a revocation that this one has changed by itself. */
+  #commitRevocation(name: string): void {
+    const { control, sharedRevocations } = this
+    if (control.isAlone) return
+    void control.commit({
+      changes: [
+        { key: `${sharedRevocations.prefix}:${name}`, value: sharedRevocations.valueOf(name) },
+      ],
+      actor: { user: '', address: '' },
+      enforced: sharedRevocations.cutOf(name).then(() => 0),
+      wait: { count: 0, ms: 0 },
+    })
   }
 
   #loadUsers(): void {

@@ -14,6 +14,7 @@ import type { Logger, PeerLog } from '../log.ts'
 import type { Registry } from '../pubsub/registry.ts'
 import type { ReplyWriter } from '../resp/reply-writer.ts'
 import type { AuditLog } from '../token/revoke/audit.ts'
+import type { SharedRevocations } from '../token/revoke/shared-revocations.ts'
 import type { TokenExplainer } from '../token/explain/explain.ts'
 import type { TokenSessions } from '../token/session/sessions.ts'
 import type { Backplane } from '../upstream/backplane.ts'
@@ -67,6 +68,8 @@ export interface Services {
   readonly tokens: TokenSessions
   readonly login: Login
   readonly explainer: TokenExplainer
+  /** Revocations as gateways share them. */
+  readonly sharedRevocations: Pick<SharedRevocations, 'changeOf'>
   /** Revocations by administrators. */
   readonly audit: Pick<AuditLog, 'recent'>
   readonly counters: Counters

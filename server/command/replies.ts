@@ -25,3 +25,8 @@ export function writeField(reply: ReplyWriter, name: string, value: FieldValue):
   else if (typeof value === 'number') reply.integer(value)
   else reply.bulk(value)
 }
+
+/** The UTF-8 bytes of a text, as a byte string. */
+export function utf8Bytes(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1')
+}

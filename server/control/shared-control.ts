@@ -53,6 +53,9 @@ const SWEPT_REGISTERS = 200
 /** Longest wait until an edit that came first is in force here, in ms. */
 const CONFLICT_MS = 1_000
 
+/** The upstream is asked to wait for replicas, or for its disk, for so long at once, in ms. */
+const DURABILITY_MS = 500
+
 const CUT_OFF =
   'TRYAGAIN this gateway is cut off from the upstream, and serves nobody until it knows what was revoked' as const
 
@@ -407,16 +410,23 @@ export class SharedControl implements Control, ControlUser {
   }
 
   async #isDurable(isKept: Promise<boolean>, waitMs: number): Promise<boolean> {
-    const { settings, store } = this.#parts
-    const wanted = settings.text('upstream-durability')
-    const atUpstream =
-      wanted === ''
-        ? true
-        : await store.makeDurable(
-            wanted === 'aof' ? 'aof' : { replicas: Number(wanted.slice('replicas '.length)) },
-            waitMs,
-          )
+    const wanted = this.#parts.settings.text('upstream-durability')
+    const atUpstream = wanted === '' || (await this.#isDurableUpstream(wanted, waitMs))
     return (await isKept) && atUpstream
+  }
+
+  async #isDurableUpstream(wanted: string, waitMs: number): Promise<boolean> {
+    const { clock, store } = this.#parts
+    const kind = wanted === 'aof' ? 'aof' : { replicas: Number(wanted.slice('replicas '.length)) }
+    const endMs = clock.monotonicMs() + waitMs
+    // The upstream answers no heartbeat meanwhile.
+    while (true) {
+      const askedMs = clock.monotonicMs()
+      if (await store.makeDurable(kind, Math.min(endMs - askedMs, DURABILITY_MS))) return true
+      const nowMs = clock.monotonicMs()
+      // It was refused, or its answer was lost, if it comes early.
+      if (nowMs >= endMs || nowMs - askedMs < DURABILITY_MS / 2) return false
+    }
   }
 
   #countAck({ missing }: Confirmed, sentMs: number): void {

@@ -20,6 +20,7 @@ type ReplyCode =
   | 'NOAUTH'
   | 'NOPERM'
   | 'NOPROTO'
+  | 'NOREPLICAS'
   | 'TRYAGAIN'
   | 'WRONGPASS'
 

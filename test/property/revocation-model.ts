@@ -211,9 +211,8 @@ export class Checker {
     if (!record) return
     const model = this.#revocations[record.id - 1]
     if (model) model.lifted = true
-    this.#pending.push(
-      this.server.tokens.revocation.unrevoke(record.id, { user: 'a', address: '' }),
-    )
+    const lifted = this.server.tokens.revocation.unrevoke(record.id, { user: 'a', address: '' })
+    if (lifted) this.#pending.push(lifted.done)
   }
 
   mint(

@@ -1,6 +1,7 @@
 import * as arg from '../argument.ts'
 import { describeClient } from '../../client/describe.ts'
-import type { ReplyWriter } from '../../resp/reply-writer.ts'
+import type { CommitOutcome } from '../../control/control.ts'
+import type { ErrorLine, ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
 import type { RevocationActor } from '../../token/revoke/enforcement.ts'
 import {
@@ -8,11 +9,13 @@ import {
   type Revocation,
   type RevocationOrder,
 } from '../../token/revoke/revocation.ts'
+import { BAD_WAIT, readWait, type Wait } from '../../token/revoke/wait.ts'
 import { parseInteger, textsFrom } from '../arguments.ts'
+import { actorOf, ALL_SOON, fencedWithinMs, localFirstError } from '../commit.ts'
 import { ADMIN, CONTAINER, helpOf } from '../container.ts'
 import type { CommandContext } from '../context.ts'
-import { NOT_AN_INTEGER } from '../error-texts.ts'
-import { writeFields } from '../replies.ts'
+import { NOT_AN_INTEGER, SYNTAX_ERROR } from '../error-texts.ts'
+import { utf8Bytes, writeBulks, writeField, writeFields } from '../replies.ts'
 import type { CommandData, Completion } from '../spec.ts'
 import { explain, isAboutClient, why } from './explain.ts'
 
@@ -21,6 +24,8 @@ const SAMPLE_SIZE = 10
 
 const NOT_DURABLE = 'MISCONF revocation is in force but not durable'
 const LIFT_NOT_DURABLE = 'MISCONF revocation is lifted but not durable'
+type Committed = Extract<CommitOutcome, { readonly state: 'committed' }>
+
 const TOO_MANY = 'ERR too many revocations are in force. Lift some, or give them a TTL'
 
 function revoke(context: CommandContext, request: Request): void | Promise<Completion> {
@@ -34,13 +39,80 @@ function revoke(context: CommandContext, request: Request): void | Promise<Compl
   } else if (server.tokens.revocations.isFull) {
     reply.error(TOO_MANY)
   } else {
-    return revocation.revoke(read.order, actorOf(context)).then(({ sessions, durable }) => {
-      return ({ reply: later }) => {
-        if (durable) later.integer(sessions)
-        else later.error(NOT_DURABLE)
-      }
+    const { record, enforced, done } = revocation.begin(read.order, revokerOf(context))
+    return finish(context, {
+      record,
+      enforced,
+      done,
+      wait: read.wait,
+      notDurable: NOT_DURABLE,
+      answer: (later, sessions) => later.integer(sessions),
     })
   }
+}
+
+/** A revocation that was begun or taken back here, and the answer to that. */
+interface BegunChange {
+  readonly record: Revocation
+  readonly enforced: Promise<number>
+  /** Sessions that it hits here, and whether it is on disk. */
+  readonly done: Promise<{ readonly sessions: number; readonly durable: boolean }>
+  readonly wait: Wait | undefined
+  readonly notDurable: ErrorLine
+  readonly answer: (reply: ReplyWriter, sessions: number) => void
+}
+
+/** Has it done at the other gateways as well, and answers. */
+async function finish(
+  context: CommandContext,
+  { record, enforced, done, wait, notDurable, answer }: BegunChange,
+): Promise<Completion> {
+  const committed = commit(context, record, enforced, wait)
+  const [here, outcome] = await Promise.all([done, committed])
+  const isDurable = here.durable && (!outcome || !('isDurable' in outcome) || outcome.isDurable)
+  const isCommitted = outcome?.state === 'committed'
+  const sessions = isCommitted ? outcome.sessions : here.sessions
+  return ({ reply }) => {
+    const error = outcome && localFirstError(outcome, isDurable)
+    if (wait && (!outcome || isCommitted)) writeResult(reply, sessions, isDurable, outcome)
+    else if (error !== undefined) reply.error(error)
+    else if (!isDurable) reply.error(notDurable)
+    else answer(reply, sessions)
+  }
+}
+
+/** @returns Undefined where it concerns this gateway alone. */
+async function commit(
+  context: CommandContext,
+  record: Revocation,
+  enforced: Promise<number>,
+  wait = ALL_SOON,
+): Promise<CommitOutcome | undefined> {
+  const { control, sharedRevocations } = context.server
+  const change = control.isAlone ? undefined : sharedRevocations.changeOf(record)
+  if (!change) return undefined
+  return control.commit({ changes: [change], actor: actorOf(context), enforced, wait })
+}
+
+/** Writes the answer to a command with WAIT. */
+function writeResult(
+  reply: ReplyWriter,
+  sessions: number,
+  isDurable: boolean,
+  gateways: Pick<Committed, 'confirmed' | 'missing'> = { confirmed: [], missing: [] },
+): void {
+  const { confirmed, missing } = gateways
+  reply.map(5)
+  writeField(reply, 'sessions', sessions)
+  reply.bulk('confirmed')
+  writeBulks(reply, confirmed.map(utf8Bytes))
+  reply.bulk('missing')
+  writeBulks(
+    reply,
+    missing.map(({ name }) => utf8Bytes(name)),
+  )
+  writeField(reply, 'fenced-by', fencedWithinMs(missing))
+  writeField(reply, 'durable', isDurable ? 1 : 0)
 }
 
 function writeDryRun({ reply, server }: CommandContext, order: RevocationOrder): void {
@@ -62,17 +134,37 @@ function unrevoke(context: CommandContext, request: Request): void | Promise<Com
     reply.error(NOT_AN_INTEGER)
     return
   }
-  return server.tokens.revocation.unrevoke(id, actorOf(context)).then((durable) => {
-    return ({ reply: later }) => {
-      if (durable === undefined) later.error(`ERR No revocation with id ${id} is in force`)
-      else if (durable) later.ok()
-      else later.error(LIFT_NOT_DURABLE)
+  let wait: Wait | undefined
+  if (request.count > 3) {
+    if (request.count !== 6 || request.text(3).toUpperCase() !== 'WAIT') {
+      reply.error(SYNTAX_ERROR)
+      return
     }
+    wait = readWait(request.text(4), request.text(5))
+    if (!wait) {
+      reply.error(`ERR ${BAD_WAIT}`)
+      return
+    }
+  }
+  const lifted = server.tokens.revocation.unrevoke(id, revokerOf(context))
+  if (!lifted) {
+    reply.error(`ERR No revocation with id ${id} is in force`)
+    return
+  }
+  return finish(context, {
+    record: lifted.record,
+    enforced: Promise.resolve(0),
+    done: lifted.done.then((durable) => ({ sessions: 0, durable })),
+    wait,
+    notDurable: LIFT_NOT_DURABLE,
+    answer: (later) => later.ok(),
   })
 }
 
-function actorOf({ client }: CommandContext): RevocationActor {
-  return { user: client.identity.user.name, address: client.origin.address }
+/** The administrator, as the audit log names him. */
+function revokerOf(context: CommandContext): RevocationActor {
+  const { control } = context.server
+  return control.isAlone ? actorOf(context) : { ...actorOf(context), node: control.self.id }
 }
 
 function revocations({ reply, server }: CommandContext): void {
@@ -107,10 +199,6 @@ function writeRecord(reply: ReplyWriter, record: Revocation, endsAtMs: number | 
   writeFields(reply, fields)
 }
 
-function utf8Bytes(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1')
-}
-
 const COMMON = {
   ...ADMIN,
   since: '0.1.0',
@@ -121,6 +209,15 @@ const ADMIN_WAITING = {
   ...COMMON,
   flags: [...COMMON.flags, 'no_multi'],
 } as const satisfies Partial<CommandData>
+
+/** WAIT, for COMMAND DOCS. */
+function waitArgument(): arg.Argument {
+  const gateways = arg.oneOf('gateways', [arg.integer('count'), arg.word('ALL')])
+  return arg.block('wait', [gateways, arg.integer('milliseconds')], {
+    token: 'WAIT',
+    optional: true,
+  })
+}
 
 /** TOKEN and its subcommands. */
 export const token: CommandData = {
@@ -144,7 +241,7 @@ export const token: CommandData = {
         [
           'CHANNEL <pattern> [FOR SUB <sub> | FOR ROLE <name> | FOR GROUP <group>] [FROM <issuer alias>] [ONLY SUBSCRIBE | ONLY PUBLISH] [<option> ...]',
           'Takes channels away from token sessions, whatever allows them.',
-          'Options: BEFORE <unix-ms>, HARD, TTL <seconds> or PERSIST, REASON <text>, MESSAGE <text>, DRYRUN.',
+          'Options: BEFORE <unix-ms>, HARD, TTL <seconds> or PERSIST, REASON <text>, MESSAGE <text>, WAIT <n|ALL> <ms>, DRYRUN.',
         ],
       ],
       arguments: [
@@ -179,19 +276,20 @@ export const token: CommandData = {
         }),
         arg.string('reason', { token: 'REASON', optional: true }),
         arg.string('message', { token: 'MESSAGE', optional: true }),
+        waitArgument(),
         arg.word('DRYRUN', { optional: true }),
       ],
       summary:
-        'Refuses tokens and ends their sessions, or takes channels away from them. Answers how many sessions it hit, once that is on disk.',
+        'Refuses tokens and ends their sessions, or takes channels away from them. Answers how many sessions it hit, once that is on disk and in force at all gateways.',
       complexity:
         'O(N) with N sessions hit; for channels also O(M) with M names that are subscribed to.',
       handler: revoke,
     },
     unrevoke: {
       ...ADMIN_WAITING,
-      arity: 3,
-      syntax: '<id>',
-      arguments: [arg.string('id')],
+      arity: -3,
+      syntax: '<id> [WAIT (<n>|ALL) <ms>]',
+      arguments: [arg.string('id'), waitArgument()],
       summary: 'Takes a revocation back. Sessions that it ended stay ended.',
       help: ['Takes a revocation back.'],
       complexity: 'O(1)',

@@ -41,6 +41,13 @@ interface BegunRevocation {
   readonly done: Promise<RevocationOutcome>
 }
 
+/** A revocation that was just taken back. */
+interface BegunLift {
+  readonly record: Revocation
+  /** Settles with true when that is on disk, with false if it cannot be. Never rejects. */
+  readonly done: Promise<boolean>
+}
+
 /** The result of a revocation. */
 interface RevocationOutcome {
   /** Live sessions that it hit. */
@@ -221,15 +228,19 @@ export class Enforcement {
   /**
    * Takes a revocation back. Sessions that it ended stay ended.
    *
-   * @returns True if it is on disk; undefined if there is no such revocation.
+   * @returns Undefined if there is no such revocation.
    */
-  async unrevoke(id: number, actor: RevocationActor): Promise<boolean | undefined> {
+  unrevoke(id: number, actor: RevocationActor): BegunLift | undefined {
     const record = this.#table.lift(id)
     if (!record) return undefined
     this.#relax(record)
-    const durable = await this.#table.commit({ op: 'lift', id })
-    await this.#note('unrevoke', record, actor, 0, durable)
-    return durable
+    const written = this.#table.commit({ op: 'lift', id })
+    const finish = async (): Promise<boolean> => {
+      const durable = await written
+      await this.#note('unrevoke', record, actor, 0, durable)
+      return durable
+    }
+    return { record, done: finish() }
   }
 
   /** Ends a session whose token is revoked. Its queued messages are dropped. */

@@ -2,6 +2,7 @@ import { isOfKey, issuerLabel, REVOCATION_KINDS } from './revocation.ts'
 import type { Revocation, RevocationKind, RevocationOrder, RevocationScope } from './revocation.ts'
 import { fromByteString } from '../text.ts'
 import type { ErrorLine } from '../../resp/reply-writer.ts'
+import { BAD_WAIT, readWait, type Wait } from './wait.ts'
 
 /** The settings of an issuer that decide how long its tokens may live. */
 export interface IssuerTerms {
@@ -20,7 +21,12 @@ interface OrderTerms {
 
 /** An order, or the error reply to the command. */
 export type ReadOrder =
-  | { readonly order: RevocationOrder; readonly dryRun: boolean }
+  | {
+      readonly order: RevocationOrder
+      readonly dryRun: boolean
+      /** WAIT: see {@link readWait}. */
+      readonly wait: Wait | undefined
+    }
   | { readonly error: ErrorLine }
 
 /** Longest REASON and MESSAGE, in bytes. */
@@ -65,6 +71,7 @@ interface Options {
   reason?: string
   message?: string
   dryrun?: true
+  wait?: Wait
 }
 
 /**
@@ -79,7 +86,8 @@ export function readOrder(words: readonly string[], terms: OrderTerms): ReadOrde
     const target = kind === 'all' ? '' : readTarget(kind, words[1])
     const options = readOptions(words.slice(kind === 'all' ? 1 : 2))
     checkOptions(kind, options)
-    return { order: build(kind, target, options, terms), dryRun: options.dryrun === true }
+    const order = build(kind, target, options, terms)
+    return { order, dryRun: options.dryrun === true, wait: options.wait }
   } catch (error) {
     if (error instanceof OrderFault) return { error: `ERR ${error.message}` }
     throw error
@@ -169,6 +177,12 @@ function readOptions(words: readonly string[]): Options {
       case 'DRYRUN':
         set('dryrun', name, true)
         break
+      case 'WAIT': {
+        const wait = readWait(value(name), value(name))
+        if (wait === undefined) throw new OrderFault(BAD_WAIT)
+        set('wait', name, wait)
+        break
+      }
       case 'REASON':
         set('reason', name, readText(name, value(name)))
         break
@@ -234,6 +248,7 @@ function checkOptions(kind: RevocationKind, options: Options): void {
   if (options.persist && options.ttl !== undefined) {
     throw new OrderFault('TTL and PERSIST exclude each other')
   }
+  if (options.dryrun && options.wait) throw new OrderFault('DRYRUN and WAIT exclude each other')
   const mustSay = options.hard || kind === 'channel'
   if (mustSay && options.ttl === undefined && !options.persist) {
     throw new OrderFault(`${kind === 'channel' ? word : 'HARD'} needs TTL or PERSIST`)

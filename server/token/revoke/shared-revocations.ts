@@ -1,10 +1,11 @@
+import type { CommitRequest } from '../../control/control.ts'
 import { IDS_PER_NODE } from '../../control/node.ts'
 import type { Change, SharedPart } from '../../control/part.ts'
 import type { Register } from '../../control/register.ts'
 import { isJsonObject } from '../text.ts'
 import type { Enforcement } from './enforcement.ts'
 import { asciiJson } from './log.ts'
-import { idOf, REVOCATION_KINDS, REVOCATION_PREFIX, type Revocation } from './revocation.ts'
+import { idOf, keyOf, REVOCATION_KINDS, REVOCATION_PREFIX, type Revocation } from './revocation.ts'
 import type { RevocationTable } from './table.ts'
 
 /**
@@ -31,6 +32,17 @@ export class SharedRevocations implements SharedPart {
    */
   set onUncommitted(listener: (name: string) => void) {
     this.#enforcement.onUncommitted = (record) => listener(String(record.id))
+  }
+
+  /** Settles when the sessions of a record that is in force here have lost what it takes. */
+  async cutOf(name: string): Promise<void> {
+    await this.#enforcement.cutOf(Number(name))
+  }
+
+  /** The change to commit for a record that was put in force here, or taken back; undefined where it is of this gateway alone. */
+  changeOf({ id, isMerged }: Revocation): CommitRequest['changes'][number] | undefined {
+    if (id < IDS_PER_NODE || isMerged === true) return undefined
+    return { key: keyOf(id), value: this.valueOf(String(id)) }
   }
 
   *names(): IterableIterator<string> {
