@@ -17,14 +17,17 @@ export const MEMBER = [
   '(resetchannels -@all +publish +spublish &typing:{sub})',
 ] as const
 
+/** A server, in this process or another one, with a listener for administrators on 127.0.0.1. */
+type Administered = Pick<TestGateway, 'adminPort'>
+
 /** The console in a browser, and what a test does with it. */
 export class ConsolePage {
   readonly page: Page
   /** Errors that the page had: of its scripts, and of its policy. */
   readonly complaints: readonly string[]
-  readonly #server: TestGateway
+  readonly #server: Administered
 
-  constructor(page: Page, server: TestGateway) {
+  constructor(page: Page, server: Administered) {
     this.page = page
     this.complaints = complaintsOf(page)
     this.#server = server
@@ -115,7 +118,7 @@ export class ConsolePage {
 /** Opens a tab for the console. */
 export async function openConsole(
   browser: Browser,
-  server: TestGateway,
+  server: Administered,
   options: Parameters<Browser['newPage']>[0] = {},
 ): Promise<ConsolePage> {
   return new ConsolePage(await browser.newPage(options), server)

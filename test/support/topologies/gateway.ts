@@ -3,7 +3,7 @@ import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../../server/clock.ts'
-import { mintToken } from '../../../server/token/mint.ts'
+import { mintToken, type TokenRequest } from '../../../server/token/mint.ts'
 import { freePort } from '../free-port.ts'
 import { ROOT } from '../process.ts'
 import { TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../server.ts'
@@ -37,6 +37,7 @@ export class GatewayProcess {
   /** RESP over TCP. */
   readonly port: number
   readonly wsUrl: string
+  readonly adminPort: number
   readonly #readyUrl: string
   readonly #child: Child
   readonly #dir: string
@@ -45,6 +46,7 @@ export class GatewayProcess {
     const [resp, http, admin] = ports
     this.port = resp
     this.wsUrl = `ws://127.0.0.1:${http}/ws`
+    this.adminPort = admin
     this.#readyUrl = `http://127.0.0.1:${admin}/readyz`
     this.#dir = dir
     this.#child = child
@@ -128,15 +130,15 @@ export class GatewayProcess {
     })
   }
 
-  /** A token that may do everything on channels. */
-  mint(sub: string): Promise<string> {
+  /** A token that may do everything on channels, unless it is given other grants. */
+  mint(sub: string, grants: TokenRequest['grants'] = { channels: ['*'] }): Promise<string> {
     const request = {
       iss: TEST_ISSUER,
       aud: TEST_AUDIENCE,
       sub,
       claim: 'respcast',
       lifetimeSeconds: 3600,
-      grants: { channels: ['*'] },
+      grants,
     }
     return mintToken(TEST_SECRET, request, systemClock)
   }

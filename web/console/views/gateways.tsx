@@ -72,11 +72,11 @@ function searchable(gateway: WatchedGateway): readonly string[] {
 }
 
 function columnsOf(self: WatchedGateway | undefined): readonly Column<WatchedGateway>[] {
-  const amount = (key: 'clients' | 'sessions' | 'subscriptions', title: string) =>
+  const amount = (key: 'clients' | 'sessions' | 'subscriptions', title: string, width = '4.6rem') =>
     ({
       key,
       title,
-      width: '4.6rem',
+      width,
       align: 'end',
       value: (gateway: WatchedGateway) => gateway[key],
       cell: (gateway: WatchedGateway) => showFigure(gateway[key]),
@@ -102,7 +102,7 @@ function columnsOf(self: WatchedGateway | undefined): readonly Column<WatchedGat
     },
     { ...amount('clients', 'Clients'), narrow: true },
     amount('sessions', 'Sessions'),
-    amount('subscriptions', 'Subs'),
+    amount('subscriptions', 'Subs', '3.4rem'),
     {
       key: 'behind',
       title: 'Behind',
@@ -119,7 +119,7 @@ function columnsOf(self: WatchedGateway | undefined): readonly Column<WatchedGat
     {
       key: 'lease',
       title: 'Lease',
-      width: '3.6rem',
+      width: '4.7rem',
       align: 'end',
       value: ({ leaseMs }) => leaseMs ?? -1,
       cell: ({ leaseMs }) => (leaseMs === undefined ? '–' : showSeconds(leaseMs / 1000)),
