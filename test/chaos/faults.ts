@@ -17,7 +17,7 @@ export interface Fault {
 }
 
 /** Where and how a fault strikes. */
-interface Scene {
+export interface Scene {
   readonly stage: Stage
   readonly dice: Dice
   /** Shard channels that are in use. */
@@ -31,7 +31,7 @@ interface Scene {
 }
 
 /** The node that everything depends on: the server, the master, or one of the masters. */
-async function mainNode({ upstream }: Stage, dice: Dice): Promise<Node> {
+export async function mainNode({ upstream }: Stage, dice: Dice): Promise<Node> {
   switch (upstream.kind) {
     case 'standalone':
       return upstream.servers.node

@@ -19,6 +19,7 @@ import type { Program } from '../support/topologies/node.ts'
 import { chaos, type ChaosOptions, type ChaosReport } from './chaos.ts'
 import { cutEverywhere } from './cuts.ts'
 import { FAULTS } from './faults.ts'
+import { planOf } from './plan.ts'
 import { buildMutant, MUTANTS, removeMutants, type Mutant } from './mutants.ts'
 
 const { values } = parseArgs({
@@ -84,20 +85,6 @@ async function run(): Promise<number> {
 function wideOf(): Pick<ChaosOptions, 'wide'> {
   const [perSecond, lanes, batch] = [values.wide, values.lanes, values.batch].map(Number)
   return perSecond ? { wide: { perSecond, lanes: lanes ?? 0, batch: batch ?? 0 } } : {}
-}
-
-/** Reads names of faults, each with how often it strikes, `kill*50`, and spreads them evenly. */
-function planOf(text: string): string[] {
-  return text
-    .split(',')
-    .filter(Boolean)
-    .flatMap((part) => {
-      const [name = '', times = '1'] = part.split('*')
-      const count = Number(times)
-      return Array.from({ length: count }, (_, at) => ({ name, place: (at + 0.5) / count }))
-    })
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ name }) => name)
 }
 
 /** Cuts links at every byte. @returns The exit code. */

@@ -17,6 +17,8 @@ export interface StageOptions {
   readonly outputLimitKb?: number
   /** The folder of the built program. */
   readonly dist?: string
+  /** More of the command line of each gateway. */
+  readonly directives?: readonly string[]
 }
 
 /** An upstream of one kind. */
@@ -61,7 +63,10 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     }
     const dist = options.dist === undefined ? {} : { dist: options.dist }
     const starts = await Promise.allSettled(
-      urls.map((url) => GatewayProcess.start({ upstream: url, ...dist })),
+      urls.map((url, at) => {
+        const directives = ['--node-name', `g${at}`, ...(options.directives ?? [])]
+        return GatewayProcess.start({ upstream: url, directives, ...dist })
+      }),
     )
     for (const start of starts) if (start.status === 'fulfilled') gateways.push(start.value)
     const failed = starts.find((start) => start.status === 'rejected')

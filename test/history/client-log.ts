@@ -46,7 +46,7 @@ type Due =
       readonly kind: SubscriptionKind
       readonly missing: Set<string>
     }
-  | { readonly what: 'ignored' }
+  | { readonly what: 'ignored'; readonly heard?: (reply: RespValue) => void }
 
 /** Makes a session of what one client sends and reads, at the time of the {@link Recorder}: while it happens, or later. */
 export class ClientLog {
@@ -83,9 +83,9 @@ export class ClientLog {
     return this.#refused.has(`${kind} ${name}`)
   }
 
-  /** A command is sent whose reply means nothing. */
-  sendsAnything(): void {
-    this.#due.push({ what: 'ignored' })
+  /** A command is sent whose reply means nothing here. @param heard Is told of it. */
+  sendsAnything(heard: (reply: RespValue) => void = () => {}): void {
+    this.#due.push({ what: 'ignored', heard })
   }
 
   /** A command for names is sent. @returns Its bytes. */
@@ -230,6 +230,7 @@ export class ClientLog {
         this.#add({ type: 'nonsense', text: 'a reply to nothing' })
         return
       case 'ignored':
+        due.heard?.(value)
         if (isError(value)) this.#recorder.countError(this.place, value.message)
         return
       case 'names':

@@ -1,3 +1,4 @@
+import { isError, type RespValue } from '../../shared/resp/types.ts'
 import { encodeCommand } from '../support/resp-client.ts'
 import { ClientLog, type SessionLog } from './client-log.ts'
 import {
@@ -100,7 +101,13 @@ export class RecordedClient {
   #isClosing = false
   isOpen = true
 
-  private constructor(recorder: Recorder, wire: Wire, log: ClientLog) {
+  private constructor(
+    recorder: Recorder,
+    wire: Wire,
+    log: ClientLog,
+    hello: readonly string[] = ['HELLO', '3'],
+    heard?: (reply: RespValue) => void,
+  ) {
     this.#recorder = recorder
     this.#wire = wire
     this.#log = log
@@ -116,8 +123,8 @@ export class RecordedClient {
       },
     })
     if (log.transport !== 'resp3') return
-    log.sendsAnything()
-    wire.send(encodeCommand('HELLO', '3'))
+    log.sendsAnything(heard)
+    wire.send(encodeCommand(...hello))
   }
 
   /** @param name Of this connection: no other may have it. @throws Error The place cannot be reached. */
@@ -129,6 +136,26 @@ export class RecordedClient {
   ): Promise<RecordedClient> {
     const wire = await connectTo(place, transport, name)
     return new RecordedClient(recorder, wire, new ClientLog(recorder, name, place.name, transport))
+  }
+
+  /** Connects over TCP, and logs in with a token. @throws Error That is not possible. */
+  static async logIn(
+    recorder: Recorder,
+    place: Place,
+    name: string,
+    token: string,
+  ): Promise<RecordedClient> {
+    const wire = await connectTcp(place.port, place.host)
+    let problem = 'no answer to the login'
+    const hello = ['HELLO', '3', 'AUTH', 'jwt', token]
+    const log = new ClientLog(recorder, name, place.name, 'resp3')
+    const client = new RecordedClient(recorder, wire, log, hello, (reply) => {
+      problem = isError(reply) ? reply.message : ''
+    })
+    await client.idle()
+    if (problem === '') return client
+    client.close()
+    throw new Error(problem)
   }
 
   /** Replies that have not come. */

@@ -22,7 +22,8 @@ export async function ask(client: RawClient, ...command: string[]): Promise<Plai
   return plain(value)
 }
 
-function plain(value: RespValue): Plain {
+/** A reply as plain data. */
+export function plain(value: RespValue): Plain {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
   if (Array.isArray(value)) return (value as readonly RespValue[]).map(plain)
   if (!isTagged(value)) return value as Plain
