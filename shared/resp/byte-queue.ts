@@ -71,7 +71,8 @@ export class ByteQueue {
       if (!chunk) return undefined
       const piece = chunk.subarray(this.#at, this.#at + length - this.#gatheredBytes)
       this.#advance(piece.length)
-      if (piece.length === length) return piece.slice()
+      // `slice` of a Buffer of Node.js is no copy.
+      if (piece.length === length) return new Uint8Array(piece)
       this.#gather(piece, length)
     }
     return this.#release()

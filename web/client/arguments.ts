@@ -26,7 +26,7 @@ export function argumentOf(
 /** {@link argumentOf}, as bytes that later changes by the caller do not affect. */
 export function bytesOf(value: unknown, what: string): Uint8Array {
   const argument = argumentOf(value, what)
-  return typeof argument === 'string' ? utf8Bytes(argument) : argument.slice()
+  return typeof argument === 'string' ? utf8Bytes(argument) : new Uint8Array(argument)
 }
 
 /**

@@ -227,8 +227,10 @@ describe('a reader does not depend on what it was promised', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000)
   })
 
-  test('a bulk string is a copy that outlives its chunk', () => {
-    const chunk = bytes('$3\r\nabc\r\n')
+  test.each([
+    ['chunk', bytes('$3\r\nabc\r\n')],
+    ['Buffer of Node.js', Buffer.from('$3\r\nabc\r\n')],
+  ])('a bulk string is a copy that outlives its %s', (_, chunk) => {
     const reader = new RespReader()
     reader.push(chunk)
     const value = reader.next()

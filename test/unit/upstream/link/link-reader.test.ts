@@ -34,6 +34,8 @@ function read(chunks: readonly Uint8Array[], onRead: (reader: LinkReader) => voi
 }
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')
+/** As replies have them. */
+const raw = (text: string): Uint8Array => new Uint8Array(bytes(text))
 const asPush = (...items: RespValue[]): Read => ['value', { type: 'push', items }]
 
 describe('A link reader hands over', () => {
@@ -63,12 +65,12 @@ describe('A link reader hands over', () => {
       expect(read(chunks)).toEqual([
         ['value', 0],
         ['value', -12],
-        asPush(bytes('subscribe'), bytes('n'), 1),
+        asPush(raw('subscribe'), raw('n'), 1),
         ['message', 'channel', 'n', 'n', 'm'],
         ['value', { type: 'error', message: 'ERR no' }],
         ['value', 9_007_199_254_740_991],
-        asPush(bytes('punsubscribe'), bytes('message'), 0),
-        asPush(bytes('ssubscribe'), bytes('s'), 2),
+        asPush(raw('punsubscribe'), raw('message'), 0),
+        asPush(raw('ssubscribe'), raw('s'), 2),
         ['value', 'QUEUED'],
       ])
     },
@@ -88,9 +90,9 @@ describe('A link reader hands over', () => {
         null,
         [],
         new Uint8Array(),
-        { type: 'verbatim', format: 'txt', bytes: bytes('a\r\n') },
+        { type: 'verbatim', format: 'txt', bytes: raw('a\r\n') },
         { type: 'error', message: 'ERR\r\n!' },
-        { type: 'map', entries: [['k', [1, bytes('\r\n')]]] },
+        { type: 'map', entries: [['k', [1, raw('\r\n')]]] },
         { type: 'set', members: [3] },
         {
           type: 'attributed',
@@ -124,6 +126,15 @@ describe('A link reader hands over', () => {
     const once = read([bytes(stream), bytes(stream)], (reader) => reader.stop())
     expect(once).toEqual([['message', 'channel', 'n', 'n', '1']])
   })
+})
+
+test('A link reader hands over values that outlive the memory that was lent for them', () => {
+  const values: RespValue[] = []
+  const reader = new LinkReader({ message: () => {}, value: (value) => void values.push(value) })
+  const lent = bytes(`*2\r\n${bulk('role')}${bulk('master')}`)
+  reader.feed(lent, true)
+  lent.fill('x')
+  expect(values).toEqual([[raw('role'), raw('master')]])
 })
 
 describe('A link reader that is paused', () => {

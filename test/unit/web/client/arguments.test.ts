@@ -32,8 +32,10 @@ describe('An argument', () => {
     )
   })
 
-  test('as bytes is a copy', () => {
-    const given = Uint8Array.of(1)
+  test.each([
+    ['bytes', Uint8Array.of(1)],
+    ['a Buffer of Node.js', Buffer.of(1)],
+  ])('of %s is a copy where bytes are kept', (_, given) => {
     const kept = bytesOf(given, 'A channel')
     given[0] = 2
     expect(kept).toEqual(Uint8Array.of(1))
