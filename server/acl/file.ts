@@ -143,20 +143,25 @@ export class AclFile {
 
   /** ACL LOAD. */
   load(): string | undefined {
+    const result = this.read()
+    if ('error' in result) return result.error
+    this.#users.replaceAll(result.users)
+    return undefined
+  }
+
+  /** The users that the file has now. */
+  read(): ReturnType<typeof parseAclFile> {
     const path = this.#path
-    if (path === '') return NOT_CONFIGURED
+    if (path === '') return { error: NOT_CONFIGURED }
     let text: string
     try {
       text = readFileSync(path, 'latin1')
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       const reason = code === 'ENOENT' ? 'No such file or directory' : (code ?? 'unreadable')
-      return `Error loading ACLs, opening file '${path}': ${reason}`
+      return { error: `Error loading ACLs, opening file '${path}': ${reason}` }
     }
-    const result = parseAclFile(this.#catalog, text, path, this.#users.ruleOptions)
-    if ('error' in result) return result.error
-    this.#users.replaceAll(result.users)
-    return undefined
+    return parseAclFile(this.#catalog, text, path, this.#users.ruleOptions)
   }
 }
 

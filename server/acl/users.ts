@@ -13,6 +13,9 @@ import {
   type RuleOptions,
 } from './rules.ts'
 
+/** The text after `-ERR ` where `default` is to be deleted. */
+export const NO_DEFAULT = "The 'default' user cannot be removed"
+
 /** One user's change: `before` is undefined for a new user, `after` for a deleted one; equal objects mean no change. */
 export interface UserChange {
   readonly name: string
@@ -98,13 +101,29 @@ export class UserTable {
    * A new user of a token (`jwt:…`, `jwt@…`) starts without any restriction: it is a ceiling.
    */
   setUser(name: string, rules: readonly string[]): SetUserResult {
-    if (!isValidUserName(name)) return { error: BAD_USER_NAME }
     const before = this.#users.get(name)
+    const result = this.edited(name, rules, before)
+    if ('error' in result) return result
+    const { after } = result
+    this.#users.set(name, after)
+    this.#tell([{ name, before, after }])
+    return { before, after }
+  }
+
+  /** The user that {@link setUser} would make of `before`, or of nothing. Nothing changes. */
+  edited(
+    name: string,
+    rules: readonly string[],
+    before: User | undefined,
+  ): { readonly after: User } | { readonly error: string } {
+    if (!isValidUserName(name)) return { error: BAD_USER_NAME }
     const result = applyRules(this.#catalog, before ?? this.#fresh(name), rules, this.ruleOptions)
-    if ('error' in result) return { error: setUserErrorText(result) }
-    this.#users.set(name, result.user)
-    this.#tell([{ name, before, after: result.user }])
-    return { before, after: result.user }
+    return 'error' in result ? { error: setUserErrorText(result) } : { after: result.user }
+  }
+
+  /** The user `default` where nobody has said anything about it. */
+  get builtInDefault(): User {
+    return defaultUser(this.#catalog)
   }
 
   /**
@@ -115,7 +134,7 @@ export class UserTable {
   deleteUsers(
     names: readonly string[],
   ): { readonly deleted: readonly User[] } | { readonly error: string } {
-    if (names.includes('default')) return { error: "The 'default' user cannot be removed" }
+    if (names.includes('default')) return { error: NO_DEFAULT }
     const deleted: User[] = []
     for (const name of names) {
       const user = this.#users.get(name)

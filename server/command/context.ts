@@ -1,5 +1,6 @@
 import type { AclFile } from '../acl/file.ts'
 import type { AclLog } from '../acl/log.ts'
+import type { SharedUsers } from '../acl/shared-users.ts'
 import type { UserTable } from '../acl/users.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientTable } from '../client/clients.ts'
@@ -64,6 +65,8 @@ export interface Services {
   /** What gateways agree on. */
   readonly control: Control
   readonly users: UserTable
+  /** Users as gateways share them. */
+  readonly sharedUsers: SharedUsers
   readonly aclLog: AclLog
   readonly tokens: TokenSessions
   readonly login: Login

@@ -8,8 +8,9 @@ import {
   describeKeys,
   describeUser,
 } from '../../acl/describe.ts'
+import { isKept } from '../../acl/shared-users.ts'
 import type { AclLogEntry } from '../../acl/log.ts'
-import { isRoleName, isTokenUserName, type Selector } from '../../acl/user.ts'
+import type { Selector } from '../../acl/user.ts'
 import { generatePassword } from '../../acl/password.ts'
 import type { ReplyWriter } from '../../resp/reply-writer.ts'
 import type { Request } from '../../resp/request.ts'
@@ -19,6 +20,12 @@ import type { CommandContext } from '../context.ts'
 import { wrongArity, NOT_AN_INTEGER, subcommandArity } from '../error-texts.ts'
 import { writeBulks, writeField } from '../replies.ts'
 import type { CommandData, Completion } from '../spec.ts'
+import {
+  deleteSharedUsers,
+  loadSharedUsers,
+  refuseSharedInMulti,
+  setSharedUser,
+} from './shared-edits.ts'
 
 /** Longest part of an unknown category's name that an error repeats, in bytes. */
 const SHOWN_BYTES = 128
@@ -45,8 +52,15 @@ function cat({ reply, server }: CommandContext, request: Request): void {
   }
 }
 
+/** Reports whether an edit concerns users that gateways share. */
+function isShared({ server }: CommandContext, names: readonly string[]): boolean {
+  const { control, sharedUsers } = server
+  return !control.isAlone && !names.every((name) => sharedUsers.isLocal(name))
+}
+
 function setUser(context: CommandContext, request: Request): void | Promise<Completion> {
   const name = request.text(2)
+  if (isShared(context, [name])) return setSharedUser(context, name, textsFrom(request, 3))
   const result = context.server.users.setUser(name, textsFrom(request, 3))
   if (!('error' in result)) return answerSaved(context, [name], (reply) => reply.ok())
   context.reply.error(`ERR ${result.error}`)
@@ -67,14 +81,15 @@ function answerSaved(
     if (error === undefined) answer(current)
     else current.error(`MISCONF the change is in force but not saved: ${error}`)
   }
-  const isKept = changed.some((name) => isRoleName(name) || isTokenUserName(name))
-  const saved = isKept ? server.aclFile.autosave() : undefined
+  const saved = changed.some(isKept) ? server.aclFile.autosave() : undefined
   if (saved !== undefined) return saved.then((error) => (later) => finish(later.reply, error))
   answer(reply)
 }
 
 function delUser(context: CommandContext, request: Request): void | Promise<Completion> {
-  const result = context.server.users.deleteUsers(textsFrom(request, 2))
+  const names = textsFrom(request, 2)
+  if (isShared(context, names)) return deleteSharedUsers(context, names)
+  const result = context.server.users.deleteUsers(names)
   if ('error' in result) {
     context.reply.error(`ERR ${result.error}`)
     return
@@ -195,9 +210,11 @@ function save({ server }: CommandContext): Promise<Completion> {
  * have nothing between them, the file is written once more and not read: it has the users that are in force then.
  */
 function load(context: CommandContext): void | Promise<Completion> {
-  const { aclFile } = context.server
-  if (!aclFile.isBusy) answerFile(context.reply, aclFile.load())
-  else if (context.inTransaction) return save(context)
+  const { aclFile, control } = context.server
+  if (!aclFile.isBusy) {
+    if (!control.isAlone) return loadSharedUsers(context)
+    answerFile(context.reply, aclFile.load())
+  } else if (context.inTransaction) return save(context)
   else return aclFile.settled().then(() => load)
 }
 
@@ -242,6 +259,7 @@ export const acl: CommandData = {
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       secret: 2,
       awaitsDisk: true,
+      refuseInMulti: refuseSharedInMulti,
       handler: delUser,
     },
     dryrun: {
@@ -292,6 +310,7 @@ export const acl: CommandData = {
       summary: 'Reads the ACL file again.',
       help: ['Reads the ACL file again. If it has errors nothing changes.'],
       awaitsDisk: true,
+      refuseInMulti: refuseSharedInMulti,
       handler: load,
     },
     log: {
@@ -326,6 +345,7 @@ export const acl: CommandData = {
       tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
       secret: 2,
       awaitsDisk: true,
+      refuseInMulti: refuseSharedInMulti,
       handler: setUser,
     },
     users: {
