@@ -3,7 +3,7 @@ import type { Logger } from '../log.ts'
 import type { Journal, Position } from './journal.ts'
 import type { Ledger } from './ledger.ts'
 import type { Change, SharedPart } from './part.ts'
-import { isNewer, splitKey, type Register, type Stamp } from './register.ts'
+import { splitKey, type Register, type Stamp } from './register.ts'
 import type { ControlStore, Heartbeat, LoggedEntry } from './store.ts'
 
 /** Prefix of the registers that say which parts have been shared: by the first gateway of a namespace. */
@@ -228,10 +228,7 @@ export class Follower {
     const position = { id: state.last, uuid: state.lastUuid, epoch: state.epoch }
     void journal.append(newer, position)
     const there = new Map<string, Stamp>(state.registers.map((each) => [each.key, each]))
-    const lacking: Register[] = []
-    for (const register of ledger.registers((prefix, name) => parts.get(prefix)?.valueOf(name))) {
-      if (isNewer(register, there.get(register.key))) lacking.push(register)
-    }
+    const lacking = ledger.lacking(there, (prefix, name) => parts.get(prefix)?.valueOf(name))
     if (lacking.length > 0) {
       log.warn(
         { registers: lacking.length },

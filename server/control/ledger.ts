@@ -52,13 +52,23 @@ export class Ledger {
     return forgotten
   }
 
-  /** All registers, with the values that `valueOf` finds. One whose owner has no value any more is left out. */
-  *registers(
+  /**
+   * The registers that are newer here than somewhere else.
+   *
+   * @param there The versions there.
+   * @param valueOf One whose owner has no value any more is left out.
+   */
+  lacking(
+    there: ReadonlyMap<string, Stamp>,
     valueOf: (prefix: string, name: string) => string | undefined,
-  ): IterableIterator<Register> {
-    for (const [key, { version, uuid, isDeleted }] of this.#known) {
+  ): Register[] {
+    const lacking: Register[] = []
+    for (const [key, known] of this.#known) {
+      if (!isNewer(known, there.get(key))) continue
+      const { version, uuid, isDeleted } = known
       const value = isDeleted ? undefined : valueOf(...splitKey(key))
-      if (isDeleted || value !== undefined) yield { key, version, uuid, value }
+      if (isDeleted || value !== undefined) lacking.push({ key, version, uuid, value })
     }
+    return lacking
   }
 }

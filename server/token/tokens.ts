@@ -82,9 +82,10 @@ export function createTokens(
   const confirm = async (): Promise<void> => {
     for (const lock of locks) await lock.confirm()
   }
+  const terms = config.cached((now) => ({ issuers: issuersOf(now) }))
   const revocations = new RevocationTable({
     clock,
-    terms: () => issuersOf(config),
+    terms: () => terms.issuers,
     path,
     confirm,
     nodeNumber,

@@ -267,10 +267,15 @@ export function encodeEntry(entry: LogEntry): Buffer {
 
 /** JSON in ASCII alone. Of a record it is the value of its register: the same record has the same text. */
 export function asciiJson(value: LogEntry | Revocation): string {
-  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => {
+  const json = JSON.stringify(value)
+  // Nearly all of it is ASCII, of which replacing costs more than looking.
+  if (!BEYOND_ASCII.test(json)) return json
+  return json.replace(/[\u007f-\uffff]/g, (unit) => {
     return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
 }
+
+const BEYOND_ASCII = /[\u007f-\uffff]/
 
 /**
  * Decodes a log. An unfinished entry at its end (the process was killed while it wrote) is left out: it was never acknowledged.

@@ -20,6 +20,8 @@ export class SharedRevocations implements SharedPart {
   readonly forgets = true
   readonly #table: RevocationTable
   readonly #enforcement: Enforcement
+  /** What {@link accepts} has read, by its text, for {@link apply}: reading is most of the work where there are very many. */
+  readonly #accepted = new Map<string, Revocation>()
 
   constructor(table: RevocationTable, enforcement: Enforcement) {
     this.#table = table
@@ -69,9 +71,12 @@ export class SharedRevocations implements SharedPart {
   }
 
   accepts(name: string, value: string): boolean {
-    if (this.valueOf(name) === value) return Number(name) >= IDS_PER_NODE
+    const known = this.#table.get(Number(name))
+    if (known && asciiJson(known) === value) return known.id >= IDS_PER_NODE
     const record = readRecord(value)
-    return record !== undefined && record.id >= IDS_PER_NODE && String(record.id) === name
+    if (record === undefined || record.id < IDS_PER_NODE || String(record.id) !== name) return false
+    this.#accepted.set(value, record)
+    return true
   }
 
   apply(registers: readonly Register[], change: Change): number | Promise<number> {
@@ -86,8 +91,9 @@ export class SharedRevocations implements SharedPart {
         // It was ordered here, and comes back.
         const cut = this.#enforcement.cutOf(id)
         if (cut) cuts.push(cut)
-      } else records.push(readRecord(value) as Revocation)
+      } else records.push(this.#accepted.get(value) ?? (readRecord(value) as Revocation))
     }
+    this.#accepted.clear()
     if (records.length + lifted.length + cuts.length === 0) return 0
     const adopted = this.#enforcement.adopt(records, lifted, change)
     return Promise.all([adopted, ...cuts]).then(([hit]) => hit)
