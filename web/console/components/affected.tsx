@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import type { RuleChange } from '../model/acl-rules.ts'
 import type { Affected } from '../model/affected.ts'
+import { useSession } from '../model/session.ts'
+import { readUpstream } from '../model/upstream.ts'
 import { plural } from '../model/format.ts'
 
 /** Body of a question about a user: the affected connections, the consequence, and the changes. */
@@ -33,11 +35,14 @@ export function changeBody(
 
 /** Number of affected live connections, and some of them. */
 export function AffectedList({ affected }: { readonly affected: Affected | undefined }) {
+  const { sampler } = useSession()
+  const isOneOfSeveral = readUpstream(sampler.fields.value) !== undefined
   if (!affected) return <p class="quiet">Who is connected cannot be found out.</p>
   return (
     <div data-testid="affected">
       <p>
         <b>{plural(affected.count, 'live connection')}</b> affected
+        {isOneOfSeveral && ' at this gateway'}
         {affected.sample.length > 0 && affected.count > affected.sample.length
           ? `, among them ${affected.sample.length}:`
           : affected.count > 0 && ':'}

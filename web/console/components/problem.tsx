@@ -27,7 +27,9 @@ function explain(error: unknown): readonly [title: string, hint: string] {
     return ['Not permitted.', 'The user that you logged in as may not run this command.']
   }
   if (error.prefix === 'NOREPLICAS') {
-    return ['Not confirmed by all gateways.', 'It is in force here.']
+    return ['Not confirmed by all gateways.', 'The answer says where it is in force.']
   }
+  if (error.prefix === 'TRYAGAIN')
+    return ['Not now.', 'The answer says whether anything has changed.']
   return ['Refused.', '']
 }

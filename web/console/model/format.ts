@@ -26,6 +26,15 @@ export function plural(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** Gateways that share users number their clients and revocations from their own number times this. */
+const IDS_PER_GATEWAY = 2 ** 40
+
+/** Id of a client or a revocation for people: `27`, or `3:27` for the twenty-seventh of gateway 3. */
+export function showId(id: number): string {
+  if (id < IDS_PER_GATEWAY) return String(id)
+  return `${Math.floor(id / IDS_PER_GATEWAY)}:${id % IDS_PER_GATEWAY}`
+}
+
 /** A span for people: `8 s`, `1:05 min`, `2:30 h`, `3 d`. */
 export function showSeconds(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))

@@ -7,7 +7,7 @@ import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { killConnections } from '../model/affected.ts'
 import { clientFields, parseClient, parseClientList } from '../model/client-list.ts'
 import type { ConnectionRow } from '../model/client-list.ts'
-import { showBytes, showLeft, showSeconds } from '../model/format.ts'
+import { showBytes, showId, showLeft, showSeconds } from '../model/format.ts'
 import { bytesOf, labelOf, numberOf, pairsOf, recordOf, textOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
 import { go, leave, linkTo, route } from '../model/route.ts'
@@ -88,6 +88,7 @@ export function ConnectionsView() {
 function searchable(row: ConnectionRow): readonly string[] {
   return [
     `id=${row.id}`,
+    `id=${showId(Number(row.id))}`,
     row.user,
     row.address,
     row.name,
@@ -103,10 +104,10 @@ const CONNECTION_COLUMNS: readonly Column<ConnectionRow>[] = [
   {
     key: 'id',
     title: 'Id',
-    width: '2.6rem',
+    width: '3rem',
     align: 'end',
     value: (row) => Number(row.id),
-    cell: (row) => row.id,
+    cell: (row) => <span title={row.id}>{showId(Number(row.id))}</span>,
   },
   {
     key: 'user',

@@ -5,7 +5,7 @@ import { FactsDialog } from '../components/dialog.tsx'
 import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { announceOutcome, confirm } from '../model/messages.ts'
-import { showDate, showLeft } from '../model/format.ts'
+import { showDate, showId, showLeft } from '../model/format.ts'
 import { listOf } from '../model/reply.ts'
 import { useResource } from '../model/resource.ts'
 import { parseRevocation } from '../model/revocations.ts'
@@ -102,6 +102,7 @@ function columnsOf(onUndo: (row: RevocationRow) => void): readonly Column<Revoca
       width: '3.5rem',
       align: 'end',
       value: (row) => row.id,
+      cell: (row) => <span title={String(row.id)}>{showId(row.id)}</span>,
     },
     {
       key: 'target',

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { parseHex, showPayload } from '../../../../../web/console/model/format.ts'
+import { parseHex, showId, showPayload } from '../../../../../web/console/model/format.ts'
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1')
+
+test('an id is the number of its gateway and a counter, if gateways share what has ids', () => {
+  expect([27, 2 ** 40 - 1].map(showId)).toEqual(['27', '1099511627775'])
+  expect([3 * 2 ** 40 + 27, 4_095 * 2 ** 40].map(showId)).toEqual(['3:27', '4095:0'])
+})
 
 describe('payloads', () => {
   test('a payload is shown as text if it is text, else as hex', () => {
