@@ -226,6 +226,7 @@ export class Core implements Services {
         line: this.backplane.control,
         journal: tokens.sessions.revocations.journal,
         describe: () => nodeFacts(this, this.addresses, startedAtMs),
+        local: this.registry,
         random,
         atEndOfTurn,
       })

@@ -26,6 +26,7 @@ export function aloneControl(clock: Clock, describe: () => NodeFacts): Control {
       return { ...describe(), id: '', number: 0, applied: '', parts: [] }
     },
     nodes: [],
+    questions: undefined,
     problems: [],
     figures: undefined,
     get upstreamMs() {

@@ -1,6 +1,7 @@
 import type { Order } from './entry.ts'
 import type { KnownNode, NodeRecord } from './node.ts'
 import type { SharedPart } from './part.ts'
+import type { Questions } from './questions.ts'
 
 /** What somebody wants to change at all gateways. */
 export interface CommitRequest {
@@ -72,6 +73,8 @@ export interface ControlFigures {
   readonly fencedSeconds: number
   /** Changes that are in force here and not yet in the log. */
   readonly pending: number
+  /** Questions by what became of them: see `Questions.outcomes`. */
+  readonly questions: ReadonlyMap<string, number>
 }
 
 /**
@@ -98,6 +101,8 @@ export interface Control {
   /** This gateway, and the others as they were at the last heartbeat. Alone: this one. */
   readonly self: NodeRecord
   readonly nodes: readonly KnownNode[]
+  /** Asks all gateways and the upstream what is subscribed to. Undefined alone. */
+  readonly questions: Pick<Questions, 'counts' | 'names' | 'patterns'> | undefined
   /** Sentences for `/readyz`. */
   readonly problems: readonly string[]
   /** Undefined alone. */

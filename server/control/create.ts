@@ -6,6 +6,7 @@ import { aloneControl } from './alone-control.ts'
 import type { Control } from './control.ts'
 import type { Journal } from './journal.ts'
 import { controlNames } from './names.ts'
+import type { LocalSubscriptions } from './questions.ts'
 import { RedisStore } from './redis-store.ts'
 import { newId, SharedControl, type NodeFacts } from './shared-control.ts'
 import { readSignature } from './signature.ts'
@@ -23,6 +24,8 @@ export function createControl(parts: {
   readonly line: ControlLine | undefined
   readonly journal: Journal
   readonly describe: () => NodeFacts
+  /** What is subscribed to here. */
+  readonly local: LocalSubscriptions
   readonly random: () => number
   readonly atEndOfTurn: (callback: () => void) => void
 }): Control {

@@ -5,7 +5,9 @@ export interface ControlNames {
   readonly nodes: string
   /** The channel of entries. */
   readonly entries: string
-  /** The channel of confirmations for a gateway. */
+  /** The channel of questions to all gateways. */
+  readonly questions: string
+  /** The channel of confirmations and answers for a gateway. */
   acknowledgementsOf(node: string): string
 }
 
@@ -17,6 +19,7 @@ export function controlNames(namespace: string): ControlNames {
     state: `${tag}:state`,
     nodes: `${tag}:nodes`,
     entries: `${tag}:ctl`,
+    questions: `${tag}:ask`,
     acknowledgementsOf: (node) => `${tag}:ack:${node}`,
   }
 }

@@ -14,6 +14,7 @@ import { Ledger } from './ledger.ts'
 import type { ControlNames } from './names.ts'
 import type { KnownNode, NodeRecord } from './node.ts'
 import type { SharedPart } from './part.ts'
+import { Questions, type LocalSubscriptions } from './questions.ts'
 import { splitKey, type Register } from './register.ts'
 import type { CommitAnswer, ControlStore, Heartbeat, LoggedEntry, SeenNode } from './store.ts'
 
@@ -32,6 +33,8 @@ interface SharedControlParts {
   /** 16 hexadecimal digits: see {@link NodeRecord}. */
   readonly id: string
   readonly describe: () => NodeFacts
+  /** What is subscribed to here. */
+  readonly local: LocalSubscriptions
   /** 0 to 1. */
   readonly random: () => number
   readonly atEndOfTurn: (callback: () => void) => void
@@ -77,6 +80,7 @@ interface Work {
 export class SharedControl implements Control, ControlUser {
   readonly isAlone = false
   readonly channels: readonly string[]
+  readonly questions: Questions
   readonly #parts: SharedControlParts
   readonly #id: string
   readonly #shared = new Map<string, SharedPart>()
@@ -120,7 +124,19 @@ export class SharedControl implements Control, ControlUser {
     this.#id = id
     this.#number = FIRST_OWN_NUMBER + Math.floor(random() * OWN_NUMBERS)
     this.#lease = new Lease(settings.seconds('upstream-lease') * 1_000)
-    this.channels = [names.entries, names.acknowledgementsOf(id)]
+    this.channels = [names.entries, names.acknowledgementsOf(id), names.questions]
+    this.questions = new Questions({
+      clock,
+      line,
+      names,
+      id,
+      local: parts.local,
+      others: () => {
+        const nowMs = clock.monotonicMs()
+        const live = this.nodes.filter(({ leaseEndsMs }) => leaseEndsMs > nowMs)
+        return live.map((node) => node.id)
+      },
+    })
     this.#acknowledgements = new Acknowledgements({ line, names, id, atEndOfTurn })
     this.#follower = new Follower({
       clock,
@@ -229,6 +245,7 @@ export class SharedControl implements Control, ControlUser {
       fences: this.#fences,
       fencedSeconds: this.#fencedSeconds + fencedNowMs / 1_000,
       pending: this.#pending.size,
+      questions: this.questions.outcomes,
     }
   }
 
@@ -328,6 +345,11 @@ export class SharedControl implements Control, ControlUser {
       if (logged !== undefined) this.#follower.message(logged)
       return
     }
+    if (channel === names.questions) {
+      this.questions.asked(payload)
+      return
+    }
+    if (this.questions.answered(payload)) return
     for (const { node, uuid, sessions } of this.#acknowledgements.read(payload)) {
       this.#works.get(uuid)?.confirmations.came(node, sessions)
     }

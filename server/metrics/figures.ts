@@ -315,6 +315,15 @@ const CONTROL_FIGURES: readonly Figure[] = [
       ({ rejected }) => [...rejected].map(([reason, value]) => ({ labels: { reason }, value })),
     ),
   ),
+  by(
+    ['outcome'],
+    ofControl(
+      counter,
+      'respcast_control_questions_total',
+      'PUBSUB about all gateways: answered in whole or in part here, or dropped as too much work for others.',
+      ({ questions }) => [...questions].map(([outcome, value]) => ({ labels: { outcome }, value })),
+    ),
+  ),
   ofControl(
     gauge,
     'respcast_control_lease_seconds',

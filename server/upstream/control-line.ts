@@ -1,4 +1,5 @@
 import type { CommandArgument } from '../../shared/resp/command.ts'
+import type { PublishSpace } from '../pubsub/registry.ts'
 import type { Reply } from './link/command-link.ts'
 
 /**
@@ -41,6 +42,28 @@ export interface ControlLine {
    * for {@link admit}, and the messages until then are a gap.
    */
   cutOff(problem: string): void
+  readonly subscriptions: UpstreamSubscriptions
+}
+
+/** What the masters of an upstream have answered together. */
+export interface Asked<Value> {
+  readonly value: Value
+  /** All of them have answered. */
+  readonly isWhole: boolean
+}
+
+/** What is subscribed to at the upstream, by native clients and by the links of gateways. Names are byte strings. */
+export interface UpstreamSubscriptions {
+  /** Reports whether the link of this gateway is one of the subscribers that the upstream counts for a name. */
+  holds(space: PublishSpace, name: string): boolean
+  /** The patterns of this gateway's links there: `host:port <pattern>`, with the node that counts it. */
+  covers(): string[]
+  /** `PUBSUB NUMSUB` or `SHARDNUMSUB`: the sums over all masters, in the order of the names; 0 for what only gateways use. */
+  counts(space: PublishSpace, names: readonly string[]): Promise<Asked<readonly number[]>>
+  /** `PUBSUB CHANNELS` or `SHARDCHANNELS` at all masters, without what only gateways use. Not whole where there are too many to ask. */
+  names(space: PublishSpace, pattern: string | undefined): Promise<Asked<readonly string[]>>
+  /** `PUBSUB NUMPAT`: the sum over all masters. */
+  patterns(): Promise<Asked<number>>
 }
 
 /** Takes what concerns the control plane. */

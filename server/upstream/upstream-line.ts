@@ -2,7 +2,7 @@ import type { CommandArgument } from '../../shared/resp/command.ts'
 import type { PublishSpace } from '../pubsub/registry.ts'
 import type { Space } from '../pubsub/subscriber.ts'
 import type { LinkState } from './backplane.ts'
-import type { ControlLine, ControlUser } from './control-line.ts'
+import type { ControlLine, ControlUser, UpstreamSubscriptions } from './control-line.ts'
 import type { Reply } from './link/command-link.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ReadPayload } from './link/link-reader.ts'
@@ -15,6 +15,7 @@ import type { NodeLinks } from './node-links.ts'
 /** The topology that a line is part of. */
 export interface LineHost {
   readonly links: LinkHost
+  readonly subscriptions: UpstreamSubscriptions
   /** The channels are shard channels, and commands have to look for their node. */
   readonly isCluster: boolean
   /** The links to the node that holds a key now; undefined if there is none. */
@@ -68,6 +69,10 @@ export class UpstreamLine implements ControlLine {
 
   get isUp(): boolean {
     return this.#link.isUp
+  }
+
+  get subscriptions(): UpstreamSubscriptions {
+    return this.#host.subscriptions
   }
 
   get states(): LinkState[] {

@@ -6,6 +6,7 @@ import type { Register } from '../../server/control/register.ts'
 import { SharedControl } from '../../server/control/shared-control.ts'
 import { splitKey } from '../../server/control/register.ts'
 import { FakeClock } from './fake-clock.ts'
+import { FakeSubscriptions } from './fake-subscriptions.ts'
 import { ModelServer, type ModelGateway } from './model-store.ts'
 import { recordedLog, type LogLine } from './recorded-log.ts'
 import { settingsOf, type Directives } from './settings.ts'
@@ -104,6 +105,7 @@ export interface FleetGateway {
   readonly users: FakePart
   readonly revocations: FakePart
   readonly disk: FakeDisk
+  readonly local: FakeSubscriptions
   readonly lines: readonly LogLine[]
   /** What its fence said, in order. */
   readonly fences: boolean[]
@@ -131,6 +133,7 @@ export class Fleet {
     const { log, lines } = recordedLog()
     const settings = settingsOf({ upstream: 'redis://127.0.0.1:6379', ...directives })
     const serial = ++this.#ids
+    const local = new FakeSubscriptions()
     const control = new SharedControl({
       clock: this.clock,
       log,
@@ -151,6 +154,7 @@ export class Fleet {
         isDraining: false,
         digests: { issuers: options.issuers ?? '0'.repeat(16), acl: '0'.repeat(16) },
       }),
+      local,
       random: () => 0.5,
       atEndOfTurn: (callback) => queueMicrotask(callback),
     })
@@ -160,6 +164,7 @@ export class Fleet {
       users: new FakePart('u'),
       revocations: new FakePart('r'),
       disk,
+      local,
       lines,
       fences: [] as boolean[],
     }

@@ -51,8 +51,10 @@ export class FakeControl implements Control {
     fences: 0,
     fencedSeconds: 0,
     pending: 0,
+    questions: new Map(),
   }
   readonly upstreamMs = 0
+  questions: Control['questions'] = undefined
   /** What was to be committed, oldest first, answered or not. */
   readonly requests: CommitRequest[] = []
   readonly #parts = new Map<string, SharedPart>()

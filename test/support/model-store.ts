@@ -1,3 +1,4 @@
+import { compileGlob } from '../../shared/glob.ts'
 import type { CommandArgument } from '../../shared/resp/command.ts'
 import {
   decodeNode,
@@ -24,8 +25,15 @@ import type {
   StoreFailure,
 } from '../../server/control/store.ts'
 import type { Reply } from '../../server/upstream/link/command-link.ts'
-import type { ControlLine, ControlUser } from '../../server/upstream/control-line.ts'
+import type { PublishSpace } from '../../server/pubsub/registry.ts'
+import type {
+  Asked,
+  ControlLine,
+  ControlUser,
+  UpstreamSubscriptions,
+} from '../../server/upstream/control-line.ts'
 import type { FakeClock } from './fake-clock.ts'
+import { FakeSubscriptions } from './fake-subscriptions.ts'
 
 const NAMESPACE = 'model'
 /** The channel of entries. */
@@ -79,6 +87,8 @@ export class ModelServer {
   isManual = false
   /** Its clock is so far ahead of that of the gateways, in ms. */
   skewMs = 0
+  /** What is subscribed to there by clients of its own. */
+  readonly natives = new FakeSubscriptions()
   #keys = noKeys()
   #isStopped = false
   #epochs = 0
@@ -173,6 +183,11 @@ export class ModelServer {
   enqueue(request: () => void): void {
     this.#requests.push(request)
     this.#drainSoon()
+  }
+
+  /** The subscriptions of the links of all gateways. */
+  *links(): IterableIterator<ModelLinks> {
+    for (const { line } of this.#gateways) yield line.subscriptions
   }
 
   /** A message, as somebody publishes it: to those who listen to the channel, in one order. */
@@ -292,6 +307,57 @@ function loggedOf(row: LogRow): LoggedEntry {
   return logged
 }
 
+/** What the links of a gateway are subscribed to, and what the server answers about all. */
+export class ModelLinks implements UpstreamSubscriptions {
+  /** Names of channels and shard channels, and patterns. */
+  readonly held = {
+    channel: new Set<string>(),
+    shard: new Set<string>(),
+    pattern: new Set<string>(),
+  }
+  /** It does not answer about subscriptions, or answers for a part of its nodes. */
+  state: 'whole' | 'partial' | 'silent' = 'whole'
+  readonly #server: ModelServer
+
+  constructor(server: ModelServer) {
+    this.#server = server
+  }
+
+  holds(space: PublishSpace, name: string): boolean {
+    return this.held[space].has(name)
+  }
+
+  covers(): string[] {
+    return [...this.held.pattern].map((cover) => `node:1 ${cover}`)
+  }
+
+  counts(space: PublishSpace, names: readonly string[]): Promise<Asked<readonly number[]>> {
+    const countOf = (name: string): number => {
+      const links = [...this.#server.links()].filter((link) => link.holds(space, name)).length
+      return links + this.#server.natives.countOf(space, name)
+    }
+    return this.#answer(names.map(countOf))
+  }
+
+  names(space: PublishSpace, pattern: string | undefined): Promise<Asked<readonly string[]>> {
+    const glob = compileGlob(pattern ?? '*')
+    const all = new Set(this.#server.natives.channelNames(space))
+    for (const { held } of this.#server.links()) for (const name of held[space]) all.add(name)
+    return this.#answer([...all].filter((name) => glob.matches(name)))
+  }
+
+  patterns(): Promise<Asked<number>> {
+    const all = new Set([...this.#server.natives.patterns()].map(({ name }) => name))
+    for (const { held } of this.#server.links()) for (const cover of held.pattern) all.add(cover)
+    return this.#answer(all.size)
+  }
+
+  #answer<Value>(value: Value): Promise<Asked<Value>> {
+    if (this.state === 'silent') return new Promise(() => {})
+    return Promise.resolve({ value, isWhole: this.state === 'whole' })
+  }
+}
+
 /** The connections of one gateway to a {@link ModelServer}. */
 export class ModelGateway {
   readonly store: ModelStore
@@ -404,6 +470,7 @@ export class ModelStore implements ControlStore {
 /** A {@link ControlLine} to a {@link ModelServer}. Messages are handed over as they come, unless it is paused or held by the test. */
 export class ModelLine implements ControlLine {
   readonly publishCommand = 'PUBLISH'
+  readonly subscriptions: ModelLinks
   isUp = false
   isAdmitted = false
   /** The problems of {@link cutOff}. */
@@ -419,6 +486,7 @@ export class ModelLine implements ControlLine {
 
   constructor(server: ModelServer) {
     this.#server = server
+    this.subscriptions = new ModelLinks(server)
   }
 
   attach(user: ControlUser): void {

@@ -7,6 +7,7 @@ import { fixedNode, type Authority } from '../../server/upstream/topology/author
 import type { Gap, PublishAnswer } from '../../server/upstream/backplane.ts'
 import type { ControlUser } from '../../server/upstream/control-line.ts'
 import { SingleUpstream } from '../../server/upstream/topology/single.ts'
+import { FakeSubscriptions } from './fake-subscriptions.ts'
 import { bulk, FakeNetwork, helloOf, infoOf, NODE, pushOf, type FakeSocket } from './fake-node.ts'
 import { settingsOf, type Directives } from './settings.ts'
 import { TestCore, type TestClient } from './test-core.ts'
@@ -46,6 +47,10 @@ export class ModelNode {
     /** Unix milliseconds. */
     readonly atMs: number
   }[] = []
+  /** What clients of its own are subscribed to. */
+  readonly natives = new FakeSubscriptions()
+  /** Its figure of INFO `pubsub_channels`; undefined counts them. */
+  channelFigure: number | undefined
   readonly #network: FakeNetwork
   readonly #peers = new Map<FakeSocket, Peer>()
 
@@ -159,9 +164,11 @@ export class ModelNode {
       case 'HELLO':
         return helloOf({ role: this.role })
       case 'INFO':
-        return infoOf()
+        return infoOf({ info: this.#stats() })
       case 'ROLE':
         return `*3\r\n${bulk(this.role)}:0\r\n*0\r\n`
+      case 'PUBSUB':
+        return this.#inspect(first, args.slice(1))
       case 'MULTI':
         peer.queued = []
         return '+OK\r\n'
@@ -186,6 +193,38 @@ export class ModelNode {
       default:
         return '+OK\r\n'
     }
+  }
+
+  #stats(): string {
+    const channels = this.channelFigure ?? this.#names('channel').size
+    return `pubsub_channels:${channels}\r\npubsubshard_channels:${this.#names('shard').size}\r\n`
+  }
+
+  #names(space: PublishSpace): Set<string> {
+    return new Set([
+      ...this.peers.flatMap((peer) => [...peer[space]]),
+      ...this.natives.channelNames(space),
+    ])
+  }
+
+  /** PUBSUB. */
+  #inspect(subcommand: string, args: readonly string[]): string {
+    const space = subcommand.startsWith('SHARD') ? 'shard' : 'channel'
+    if (subcommand === 'NUMPAT') {
+      const patterns = this.peers.flatMap((peer) => [...peer.pattern.keys()])
+      for (const { name } of this.natives.patterns()) patterns.push(name)
+      return `:${new Set(patterns).size}\r\n`
+    }
+    if (subcommand.endsWith('NUMSUB')) {
+      const counts = args.map((name) => {
+        const links = this.peers.filter((peer) => peer[space].has(name)).length
+        return `${bulk(name)}:${links + this.natives.countOf(space, name)}\r\n`
+      })
+      return `*${args.length * 2}\r\n${counts.join('')}`
+    }
+    const glob = compileGlob(args[0] ?? '*')
+    const names = [...this.#names(space)].filter((name) => glob.matches(name))
+    return `*${names.length}\r\n${names.map(bulk).join('')}`
   }
 }
 

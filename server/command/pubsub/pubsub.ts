@@ -1,6 +1,9 @@
 import * as arg from '../argument.ts'
 import { compileGlob } from '../../../shared/glob.ts'
+import type { Control } from '../../control/control.ts'
 import type { PublishSpace } from '../../pubsub/registry.ts'
+import type { ReplyWriter } from '../../resp/reply-writer.ts'
+import type { CommandContext } from '../context.ts'
 import { subcommandArity } from '../error-texts.ts'
 import { CONTAINER, helpOf } from '../container.ts'
 import { writeBulks } from '../replies.ts'
@@ -8,30 +11,75 @@ import type { CommandData, CommandRecord, Handler } from '../spec.ts'
 import { publish } from './publish.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 
+/** Who is asked about all gateways; undefined alone, and within EXEC, which runs in one go and counts this gateway. */
+function fleetOf({ server, inTransaction }: CommandContext): Control['questions'] {
+  return inTransaction ? undefined : server.control.questions
+}
+
 function channels(space: PublishSpace): Handler {
-  return ({ server, reply }, request) => {
+  return (context, request) => {
+    const { server, reply } = context
     if (request.count > 3) {
       reply.error(subcommandArity(request))
-      return
+      return undefined
     }
-    const glob = request.count === 3 ? compileGlob(request.text(2)) : undefined
+    const pattern = request.count === 3 ? request.text(2) : undefined
+    const fleet = fleetOf(context)
+    if (fleet !== undefined) {
+      return fleet.names(space, pattern).then((names) => (later) => {
+        writeBulks(later.reply, [...names])
+      })
+    }
+    const glob = pattern === undefined ? undefined : compileGlob(pattern)
     const names: string[] = []
     for (const name of server.registry.channelNames(space)) {
       if (!glob || glob.matches(name)) names.push(name)
     }
     writeBulks(reply, names)
+    return undefined
   }
 }
 
 function numSub(space: PublishSpace): Handler {
-  return ({ server, reply }, request) => {
-    reply.array((request.count - 2) * 2)
-    for (let i = 2; i < request.count; i++) {
-      const name = request.text(i)
-      reply.bulk(name)
-      reply.integer(server.registry.countOf(space, name))
+  return (context, request) => {
+    const { server, reply } = context
+    const names: string[] = []
+    for (let i = 2; i < request.count; i++) names.push(request.text(i))
+    const fleet = names.length === 0 ? undefined : fleetOf(context)
+    if (fleet !== undefined) {
+      return fleet.counts(space, names).then((counts) => (later) => {
+        writeCounts(later.reply, names, counts)
+      })
     }
+    const counts = names.map((name) => server.registry.countOf(space, name))
+    writeCounts(reply, names, counts)
+    return undefined
   }
+}
+
+function writeCounts(
+  reply: ReplyWriter,
+  names: readonly string[],
+  counts: readonly number[],
+): void {
+  reply.array(names.length * 2)
+  for (const [at, name] of names.entries()) {
+    reply.bulk(name)
+    reply.integer(counts[at] ?? 0)
+  }
+}
+
+const numPat: Handler = (context) => {
+  const fleet = fleetOf(context)
+  if (fleet !== undefined) {
+    return fleet.patterns().then(
+      (count) =>
+        ({ reply }) =>
+          reply.integer(count),
+    )
+  }
+  context.reply.integer(context.server.registry.patternCount)
+  return undefined
 }
 
 const PUBLISHER = {
@@ -65,7 +113,7 @@ const INSPECTOR = {
 
 const ALL_ARGUMENTS = { first: 1, last: -1, step: 1 }
 
-/** PUBSUB: reads the registry. */
+/** PUBSUB: reads the registries of all gateways, and asks the upstream. */
 const pubsub: CommandData = {
   ...CONTAINER,
   group: 'pubsub',
@@ -88,7 +136,7 @@ const pubsub: CommandData = {
       since: '2.8.0',
       summary: 'Counts the distinct patterns that are subscribed to.',
       complexity: 'O(1)',
-      handler: ({ server, reply }) => reply.integer(server.registry.patternCount),
+      handler: numPat,
     },
     numsub: {
       ...INSPECTOR,

@@ -368,6 +368,7 @@ function controlSection({ clock, control }: Services): InfoFields {
     ['control_applied', self.applied],
     ['control_ack_usec', wholeMicroseconds(figures.ackSeconds)],
     ['control_rejected', countsText(figures.rejected)],
+    ['control_questions', countsText(figures.questions)],
   ]
 }
 

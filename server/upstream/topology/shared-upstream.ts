@@ -18,6 +18,7 @@ import type {
 import { Gaps } from '../gaps.ts'
 import { Interest, type InterestHost } from '../interest.ts'
 import type { LinkHost, NodeFacts } from '../link/link.ts'
+import { NativeSubscriptions } from '../native-subscriptions.ts'
 import { RESERVED_PREFIX, type NodeHost, type NodeLinks, type Traffic } from '../node-links.ts'
 import { nodeText, type Node } from '../node.ts'
 import { openSocket, type OpenSocket } from '../link/socket.ts'
@@ -115,6 +116,11 @@ export abstract class SharedUpstream implements Backplane {
     this.control = settings.boolean('upstream-control')
       ? new UpstreamLine({
           links: this.linkHost,
+          subscriptions: new NativeSubscriptions({
+            nodes: () => this.nodes,
+            interest: this.interest,
+            log,
+          }),
           isCluster,
           ownerOf: (key) => this.ownerOf(key),
           nodes: () => this.nodes,

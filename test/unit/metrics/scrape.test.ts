@@ -213,6 +213,7 @@ describe('what gateways agree on', () => {
       ackSecondsTotal: 0.5,
       isFenced: true,
       rejected: new Map([['unsigned', 2]]),
+      questions: new Map([['partial', 3]]),
     }
     const lines = await scraped(server)
     expect(lines.filter((line) => /^respcast_(control|cluster_nodes|fenced)/.test(line))).toEqual([
@@ -220,6 +221,7 @@ describe('what gateways agree on', () => {
       'respcast_control_ack_seconds_sum 0.5',
       'respcast_control_ack_seconds_count 4',
       'respcast_control_rejected_total{reason="unsigned"} 2',
+      'respcast_control_questions_total{outcome="partial"} 3',
       'respcast_control_lease_seconds 9.5',
       'respcast_cluster_nodes 2',
       'respcast_fenced 1',

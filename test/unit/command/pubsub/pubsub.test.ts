@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { coreWithControl } from '../../../support/fake-control.ts'
 import { TestCore } from '../../../support/test-core.ts'
 
 describe('PUBSUB', () => {
@@ -41,6 +42,72 @@ describe('PUBSUB', () => {
       '+SHARDNUMSUB [<shardchannel> ...]',
     ])
     expect(lines.slice(-3)).toEqual(['+HELP', '+    Print this help.', ''])
+  })
+})
+
+describe('PUBSUB of a gateway that shares an upstream', () => {
+  function shared() {
+    const { server, control } = coreWithControl()
+    const asked: unknown[] = []
+    control.questions = {
+      counts: (space, names) => {
+        asked.push(['counts', space, ...names])
+        return Promise.resolve(names.map((_, at) => at + 5))
+      },
+      names: (space, pattern) => {
+        asked.push(['names', space, pattern])
+        return Promise.resolve(new Set(['a', '\xff']))
+      },
+      patterns: () => Promise.resolve(7),
+    }
+    const client = server.connect({ protocol: 3 })
+    return { client, asked }
+  }
+
+  test('tells of all gateways', async () => {
+    const { client, asked } = shared()
+    expect(await client.sendAndWait('PUBSUB', 'NUMSUB', 'x', '\xff')).toBe(
+      '*4\r\n$1\r\nx\r\n:5\r\n$1\r\n\xff\r\n:6\r\n',
+    )
+    expect(await client.sendAndWait('PUBSUB', 'SHARDNUMSUB', 's')).toBe('*2\r\n$1\r\ns\r\n:5\r\n')
+    const channels = '*2\r\n$1\r\na\r\n$1\r\n\xff\r\n'
+    expect(await client.sendAndWait('PUBSUB', 'CHANNELS')).toBe(channels)
+    expect(await client.sendAndWait('PUBSUB', 'SHARDCHANNELS', 'a*')).toBe(channels)
+    expect(await client.sendAndWait('PUBSUB', 'NUMPAT')).toBe(':7\r\n')
+    expect(asked).toEqual([
+      ['counts', 'channel', 'x', '\xff'],
+      ['counts', 'shard', 's'],
+      ['names', 'channel', undefined],
+      ['names', 'shard', 'a*'],
+    ])
+  })
+
+  test('asks nobody about no name, and nothing that is refused', async () => {
+    const { client, asked } = shared()
+    expect(await client.sendAndWait('PUBSUB', 'NUMSUB')).toBe('*0\r\n')
+    expect(await client.sendAndWait('PUBSUB', 'CHANNELS', 'a', 'b')).toMatch(/^-ERR/)
+    expect(asked).toEqual([])
+  })
+
+  test('tells of this gateway alone within EXEC', async () => {
+    const { client, asked } = shared()
+    client.send('SUBSCRIBE', 'x')
+    client.send('PSUBSCRIBE', 'x*')
+    client.send('MULTI')
+    client.send('PUBSUB', 'NUMSUB', 'x')
+    client.send('PUBSUB', 'CHANNELS')
+    client.send('PUBSUB', 'NUMPAT')
+    expect(await client.sendAndWait('EXEC')).toBe(
+      '*3\r\n*2\r\n$1\r\nx\r\n:1\r\n*1\r\n$1\r\nx\r\n:1\r\n',
+    )
+    expect(asked).toEqual([])
+  })
+
+  test('answers in the order of the commands', async () => {
+    const { client } = shared()
+    client.write('PUBSUB NUMPAT\r\nPING\r\n')
+    await client.settled()
+    expect(client.read()).toBe(':7\r\n+PONG\r\n')
   })
 })
 

@@ -148,6 +148,7 @@ describe('INFO control', () => {
       pending: 2,
       ackSeconds: 0.0025,
       rejected: new Map([['forged', 3]]),
+      questions: new Map([['whole', 2]]),
     }
     expect(infoText(server, ['control'])).toBe(
       [
@@ -165,6 +166,7 @@ describe('INFO control', () => {
         'control_applied:7-1',
         'control_ack_usec:2500',
         'control_rejected:total=3,forged=3',
+        'control_questions:total=2,whole=2',
         '',
       ].join('\r\n'),
     )
