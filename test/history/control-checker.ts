@@ -117,6 +117,7 @@ function checkPlaces(
 ): Pick<ControlVerdict['figures'], 'commits' | 'untaken' | 'placed' | 'withheld'> {
   const { history, identities, forgetful } = control
   const figures = { commits: 0, untaken: 0, placed: 0, withheld: 0 }
+  const lifts = liftsOf(control.orders)
   const byMessage = new Map<Message, Delivery[]>()
   for (const delivery of deliveries) {
     const list = byMessage.get(delivery.message)
@@ -155,7 +156,10 @@ function checkPlaces(
         figures.placed++
         const { channel } = message
         const { kind, name } = delivery.event
-        const reason = inForce.denial(delivery.identity, { kind, name, channel })
+        // A lift is in force where it was ordered before it is committed.
+        const reason = inForce.denial(delivery.identity, { kind, name, channel }, (label) =>
+          isLifted(lifts, label, delivery.event.tick),
+        )
         if (reason !== undefined)
           report('C1', `${describe(delivery)}, published after the commit of ${reason}`)
       }
@@ -188,6 +192,24 @@ function holdersOf(
   return new Map([...bySub].map(([channel, known]) => [channel, [...known.values()]]))
 }
 
+/** Orders that may have lifted something, by the label of what they lift. */
+function liftsOf(orders: readonly ControlOrder[]): Map<string, ControlOrder[]> {
+  const lifts = new Map<string, ControlOrder[]>()
+  for (const order of orders) {
+    if (order.kind.type === 'lift' && order.outcome.state !== 'none')
+      add(lifts, order.kind.label, order)
+  }
+  return lifts
+}
+
+function isLifted(
+  lifts: ReadonlyMap<string, readonly ControlOrder[]>,
+  label: string,
+  tick: number,
+): boolean {
+  return lifts.get(label)?.some(({ sent }) => sent.tick < tick) === true
+}
+
 function isWithin(ms: number, spans: readonly Span[]): boolean {
   return spans.some(({ fromMs, toMs }) => fromMs <= ms && ms <= toMs)
 }
@@ -199,13 +221,11 @@ function checkAcknowledged(
   report: Reporter,
 ): void {
   const { orders } = control
-  const lifts = new Map<string, ControlOrder[]>()
+  const lifts = liftsOf(orders)
   const edits = new Map<string, ControlOrder[]>()
   for (const order of orders) {
-    if (order.outcome.state === 'none') continue
-    const { kind } = order
-    if (kind.type === 'lift') add(lifts, kind.label, order)
-    if (kind.type === 'role') add(edits, kind.role, order)
+    const { kind, outcome } = order
+    if (kind.type === 'role' && outcome.state !== 'none') add(edits, kind.role, order)
   }
   const revoked = new Map<string, ControlOrder[]>()
   const kills = new Map<string, ControlOrder[]>()
@@ -223,8 +243,8 @@ function checkAcknowledged(
     for (const order of lasting) {
       if (!denies(order.kind as RegisterValue, identity, wanted)) continue
       if (!isBinding(order, session.place, message)) continue
-      const isLifted = lifts.get(order.label)?.some(({ sent }) => sent.tick < event.tick) === true
-      if (!isLifted) report('C1', `${describe(delivery)}, sent after ${told(order)}`)
+      if (!isLifted(lifts, order.label, event.tick))
+        report('C1', `${describe(delivery)}, sent after ${told(order)}`)
     }
     for (const order of kills.get(identity.sub) ?? []) {
       if (identity.openedMs > order.sent.ms - 10 * SLACK_MS) continue
@@ -333,23 +353,19 @@ function checkLeases(
 /** C3 and C4. */
 function checkEnd({ orders, finals }: ControlHistory, report: Reporter): void {
   const settled = new Set(['everywhere', 'partly', 'here'])
-  const lifts = new Map<string, ControlOrder[]>()
-  for (const order of orders) {
-    if (order.kind.type === 'lift' && order.outcome.state !== 'none')
-      add(lifts, order.kind.label, order)
-  }
+  const lifts = liftsOf(orders)
   for (const order of orders) {
     const { kind, label, outcome } = order
     if (kind.type !== 'revoke-sub' && kind.type !== 'revoke-channel') continue
     if (!settled.has(outcome.state)) continue
     const lifted = lifts.get(label) ?? []
-    const isLifted = lifted.some((lift) => settled.has(lift.outcome.state))
+    const isGone = lifted.some((lift) => settled.has(lift.outcome.state))
     for (const { place, revocations, refused } of finals) {
       const isThere = revocations.includes(label)
       if (lifted.length === 0 && !isThere) report('C3', `${place} has lost ${told(order)}`)
       if (lifted.length === 0 && kind.type === 'revoke-sub' && !refused.includes(kind.sub))
         report('C3', `${place} lets ${kind.sub} in, although ${told(order)}`)
-      if (isLifted && isThere) report('C3', `${place} has ${label} again, which was lifted`)
+      if (isGone && isThere) report('C3', `${place} has ${label} again, which was lifted`)
     }
   }
   const [first, ...others] = finals

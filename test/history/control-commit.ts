@@ -31,6 +31,7 @@ export function readCommit(
 interface Record {
   readonly kind: string
   readonly target: string
+  readonly reason: string
   readonly scope?: { readonly kind: string; readonly name: string }
 }
 
@@ -43,8 +44,8 @@ function valueOf({ key, value }: Register): RegisterValue | undefined {
     return { type: 'role', role: name.slice('role:'.length), channels }
   }
   if (part !== 'r') return { type: 'other' }
-  const { kind, target, scope } = JSON.parse(value) as Record
-  if (kind === 'sub') return { type: 'revoke-sub', sub: target }
+  const { kind, target, scope, reason: label } = JSON.parse(value) as Record
+  if (kind === 'sub') return { type: 'revoke-sub', sub: target, label }
   if (kind !== 'channel' || (scope && scope.kind !== 'role')) return { type: 'other' }
-  return { type: 'revoke-channel', channel: target, role: scope?.name }
+  return { type: 'revoke-channel', channel: target, role: scope?.name, label }
 }

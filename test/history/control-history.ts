@@ -63,10 +63,15 @@ export interface Commit {
   readonly kill: string | undefined
 }
 
-/** What a register says; undefined in a {@link Commit}: a deletion. */
+/** What a register says; undefined in a {@link Commit}: a deletion. The label is that of the order of a revocation. */
 export type RegisterValue =
-  | { readonly type: 'revoke-sub'; readonly sub: string }
-  | { readonly type: 'revoke-channel'; readonly channel: string; readonly role: string | undefined }
+  | { readonly type: 'revoke-sub'; readonly sub: string; readonly label?: string }
+  | {
+      readonly type: 'revoke-channel'
+      readonly channel: string
+      readonly role: string | undefined
+      readonly label?: string
+    }
   | { readonly type: 'role'; readonly role: string; readonly channels: readonly string[] }
   | { readonly type: 'other' }
 

@@ -45,9 +45,19 @@ export class InForce {
     this.#kills.length = 0
   }
 
-  /** @returns The reason for which a session may not have a message; undefined if none is known. */
-  denial(identity: TokenIdentity, wanted: Wanted): string | undefined {
-    for (const [key, value] of this.#values) if (denies(value, identity, wanted)) return key
+  /**
+   * @param isLifted Asked for the label of a revocation: one that is being lifted counts no more.
+   * @returns The reason for which a session may not have a message; undefined if none is known.
+   */
+  denial(
+    identity: TokenIdentity,
+    wanted: Wanted,
+    isLifted: (label: string) => boolean = () => false,
+  ): string | undefined {
+    for (const [key, value] of this.#values) {
+      if (!denies(value, identity, wanted)) continue
+      if (!('label' in value) || !isLifted(value.label)) return key
+    }
     const kill = this.#kills.find(
       ({ sub, atMs }) => sub === identity.sub && identity.openedMs < atMs - KILL_SLACK_MS,
     )

@@ -29,7 +29,7 @@ import { startStage, type Stage, type StageOptions } from '../stage.ts'
 import { CONTROL_FAULTS } from './faults.ts'
 import { KEYS, NAMESPACE } from './keys.ts'
 import { Operator } from './operator.ts'
-import { Orders, roleWords, startOperator, type Realm } from './orders.ts'
+import { ALL_KINDS, Orders, roleWords, startOperator, type Realm } from './orders.ts'
 
 /** Longest time until `/readyz` says that the upstream is gone, and that all is well again, in ms. */
 const UNREADY_MS = 3_000
@@ -64,6 +64,8 @@ export interface ControlChaosOptions extends Pick<
   /** Entries are signed. */
   readonly hasKey: boolean
   readonly leaseSeconds: number
+  /** What operators order; everything by default. */
+  readonly kinds?: Realm['kinds']
   readonly tell?: (text: string) => void
 }
 
@@ -164,7 +166,13 @@ class Run {
     this.#dice = new Dice(options.seed)
     this.#places = stage.gateways.map(({ port, wsUrl }, at) => ({ name: `g${at}`, port, wsUrl }))
     const subs = stage.gateways.flatMap((_, at) => SESSIONS.map((letter) => `g${at}${letter}`))
-    this.#realm = { subs, roles: ROLES, channels: CHANNELS, patterns: PATTERNS }
+    this.#realm = {
+      subs,
+      roles: ROLES,
+      channels: CHANNELS,
+      patterns: PATTERNS,
+      kinds: options.kinds ?? ALL_KINDS,
+    }
     this.orders = new Orders(this.recorder, this.#dice, this.#realm)
     this.#watches = stage.gateways.map((gateway) => new ReadinessWatch(gateway))
   }
@@ -268,13 +276,14 @@ class Run {
   async #begin(): Promise<void> {
     const { rate, restMs } = this.#options
     const dice = this.#dice
-    const [first] = this.#places as [Place]
-    const operator = await Operator.connect(first.port)
-    for (const role of ROLES) {
-      const reply = await operator.ask(...roleWords(role, [...CHANNELS, ...PATTERNS]))
-      if (reply !== 'OK') throw new Error(`ACL SETUSER: ${String(reply)}`)
+    for (const { port } of this.#places) {
+      const operator = await Operator.connect(port)
+      for (const role of ROLES) {
+        const reply = await operator.ask(...roleWords(role, [...CHANNELS, ...PATTERNS]))
+        if (reply !== 'OK') throw new Error(`ACL SETUSER: ${String(reply)}`)
+      }
+      operator.close()
     }
-    operator.close()
     const native = (): Promise<Place> => this.#native()
     const cluster = this.#options.topology === 'cluster'
     const names: Names = cluster

@@ -11,7 +11,12 @@ export interface Realm {
   readonly roles: readonly string[]
   readonly channels: readonly string[]
   readonly patterns: readonly string[]
+  /** What they order at all. */
+  readonly kinds: readonly OrderKind['type'][]
 }
+
+/** Everything that an operator can order. */
+export const ALL_KINDS: Realm['kinds'] = ['revoke-sub', 'revoke-channel', 'lift', 'role', 'kill']
 
 /** Rules of a role beside its channels. */
 const ROLE = ['off', 'resetchannels', '+subscribe', '+psubscribe', '+ssubscribe'] as const
@@ -38,7 +43,7 @@ export class Orders {
   /** Gives one order, and waits for its answer. @throws Error The connection ended before. */
   async give(operator: Operator, place: string): Promise<void> {
     const kind = this.#choose()
-    if (kind) await this.order(operator, place, kind)
+    if (kind && this.#realm.kinds.includes(kind.type)) await this.order(operator, place, kind)
   }
 
   /** @throws Error The connection ended before the answer. */

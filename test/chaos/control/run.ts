@@ -3,7 +3,8 @@
  * what gateways promise each other.
  *
  * `npm run chaos:control [-- --topology standalone|sentinel|cluster --fault kill,flush --rounds N --seconds N --rate N --rest MS
- * --seed N --gateways N --program redis-server|valkey-server --long N --lease SECONDS --no-key --dump FILE]`; `kill*50,pause*20`
+ * --seed N --gateways N --program redis-server|valkey-server --long N --lease SECONDS --no-key --dump FILE
+ * --orders revoke-sub,revoke-channel,lift,role,kill]`; `kill*50,pause*20`
  * strikes so often, well mixed, and then ends. Exits with 1 if a promise was broken.
  */
 import { writeFileSync } from 'node:fs'
@@ -13,6 +14,7 @@ import type { Program } from '../../support/topologies/node.ts'
 import { planOf } from '../plan.ts'
 import { controlChaos, type ControlChaosOptions, type ControlReport } from './control-chaos.ts'
 import { CONTROL_FAULTS } from './faults.ts'
+import type { Realm } from './orders.ts'
 
 const { values } = parseArgs({
   allowNegative: true,
@@ -28,6 +30,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     long: { type: 'string', default: '3' },
     lease: { type: 'string', default: '3' },
+    orders: { type: 'string' },
     key: { type: 'boolean', default: true },
     dump: { type: 'string' },
   },
@@ -58,6 +61,7 @@ const report = await controlChaos({
   longEvery: Number(values.long),
   hasKey: values.key,
   leaseSeconds: Number(values.lease),
+  ...(values.orders === undefined ? {} : { kinds: values.orders.split(',') as Realm['kinds'] }),
   tell,
 })
 print(report)

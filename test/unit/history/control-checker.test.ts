@@ -61,6 +61,19 @@ describe('C1 by the place among the messages', () => {
     expect(broken(told)).toEqual([])
   })
 
+  test('a revocation that is being lifted takes nothing before that is committed', () => {
+    const told = new ControlStory()
+    const native = told.native('news')
+    const eve = told.session('eve').join('news')
+    const { label } = told.ordered(GONE)
+    native.control(told.entry('r:1', 1, { ...GONE, label }))
+    told.order({ type: 'lift', label })
+    const message = told.story.publish('news', 2)
+    native.get(message)
+    eve.get(message)
+    expect(broken(told)).toEqual([])
+  })
+
   test('an entry that is published again is none', () => {
     const told = new ControlStory()
     const before = told.native('news')
