@@ -1,15 +1,17 @@
-import type { BrowserContext } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findProgram } from '../support/redis-servers.ts'
 import { GatewayProcess } from '../support/topologies/gateway.ts'
 import { startStandalone, type Standalone } from '../support/topologies/standalone.ts'
-import { describeInChromium } from './chromium.ts'
+import { complaintsOf, describeInChromium } from './chromium.ts'
 import { ADMIN, ConsolePage } from './console-page.ts'
 
 const PROGRAM = 'redis-server'
 
 /** On a build machine a missing server is a failure. */
 const isMissing = findProgram(PROGRAM) === undefined && process.env['CI'] !== 'true'
+
+const READER = 'role:reader off resetchannels -@all +subscribe &news &weather'
 
 describeInChromium('an operator at one gateway, and a page at another one', (browser) => {
   let upstream: Standalone
@@ -26,8 +28,8 @@ describeInChromium('an operator at one gateway, and a page at another one', (bro
         GatewayProcess.start({
           upstream: upstream.url,
           directives: [
-            ...['--upstream-control', 'yes', '--upstream-lease', '3', '--node-name', name],
-            ...['--user', ...ADMIN],
+            ...['--upstream-control', 'yes', '--upstream-lease', '5', '--node-name', name],
+            ...['--user', ...ADMIN, '--user', ...READER.split(' ')],
           ],
         }),
       ),
@@ -43,6 +45,51 @@ describeInChromium('an operator at one gateway, and a page at another one', (bro
     await Promise.all(gateways.map((gateway) => gateway.stop()))
     await upstream.stop()
   })
+
+  /** Opens the page of the other gateway with a token of the role, subscribed to `news`. */
+  async function openReader(): Promise<{ page: Page; complaints: readonly string[] }> {
+    const right = gateways[1] as GatewayProcess
+    const page = await context.newPage()
+    page.setDefaultTimeout(20_000)
+    const complaints = complaintsOf(page)
+    const token = await right.mint('ann', { roles: ['reader'] })
+    await page.goto(`http://${new URL(right.wsUrl).host}/#token=${token}`)
+    await page.locator('[data-testid=subscription][data-name=news][data-state=live]').waitFor()
+    return { page, complaints }
+  }
+
+  async function see(page: Page, testId: string, text: string): Promise<void> {
+    await page.getByTestId(testId).filter({ hasText: text }).first().waitFor()
+  }
+
+  test.skipIf(isMissing)(
+    'a channel that the operator takes from a role closes the page with 4403 permissions-changed, and it shows why',
+    async () => {
+      const { page, complaints } = await openReader()
+      await upstream.node.ask('PUBLISH', 'news', 'before')
+      await see(page, 'message', 'before')
+
+      await console.goTo('users?name=role:reader')
+      const rules = console.page.getByTestId('rules')
+      const withNews = await rules.inputValue()
+      expect(withNews).toContain('&news')
+      await rules.fill(withNews.replace('&news', ''))
+      await console.waitFor('rule-check', 'The server takes these rules.')
+      await console.page.getByTestId('save-user').click()
+      await console.waitFor('affected', 'at this gateway')
+      await console.page.getByTestId('confirm').click()
+      await console.waitFor('notice', 'role:reader saved')
+      // It was saved when all had confirmed: from now on nothing gets through.
+      await upstream.node.ask('PUBLISH', 'news', 'secret now')
+
+      await see(page, 'notice', 'Connection ended: permissions-changed (4403)')
+      await see(page, 'notice', 'Subscription to channel news denied: NOPERM')
+      await page.locator('[data-testid=subscription][data-name=news][data-state=denied]').waitFor()
+      await see(page, 'status', 'Online')
+      expect(await page.getByTestId('message').allTextContents()).toHaveLength(1)
+      expect([...console.complaints, ...complaints]).toEqual([])
+    },
+  )
 
   test.skipIf(isMissing)(
     'the operator sees both gateways, goes to the console of the other one, and is told when they are cut off',
