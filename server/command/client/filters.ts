@@ -1,12 +1,16 @@
 import type { Client } from '../../client/client.ts'
 import { describeClient } from '../../client/describe.ts'
 import { clientType, isOfType, killClients, type KillOrder } from '../../client/kill.ts'
+import type { CommitOutcome } from '../../control/control.ts'
 import type { Request } from '../../resp/request.ts'
 import { noteRedirect } from './tracking.ts'
-import type { CommandContext } from '../context.ts'
+import { actorOf, ALL_SOON, notConfirmedText } from '../commit.ts'
+import type { CommandContext, Services } from '../context.ts'
 import { SYNTAX_ERROR } from '../error-texts.ts'
 import { parseInteger } from '../arguments.ts'
-import type { ErrorLine } from '../../resp/reply-writer.ts'
+import { utf8Bytes } from '../replies.ts'
+import type { Completion } from '../spec.ts'
+import type { ErrorLine, ReplyWriter } from '../../resp/reply-writer.ts'
 
 /** One option of CLIENT KILL: a filter, an error line, or SKIPME. */
 type ReadFilter =
@@ -51,18 +55,17 @@ export function list({ reply, server }: CommandContext, request: Request): void 
 }
 
 /** CLIENT KILL, in its old form by address and its new form by filters. */
-export function kill(context: CommandContext, request: Request): void {
-  if (request.count === 3) killByAddress(context, request.text(2))
-  else killByFilters(context, request)
+export function kill(context: CommandContext, request: Request): void | Promise<Completion> {
+  if (request.count > 3) return killByFilters(context, request)
+  // Clients of a Unix socket all have its address.
+  return execute(context, { addr: request.text(2) }, (reply, killed) => {
+    if (killed > 0) reply.ok()
+    else reply.error('ERR No such client')
+  })
 }
 
-/** Clients of a Unix socket all have its address. */
-function killByAddress({ reply, server }: CommandContext, addr: string): void {
-  if (killClients(server.clients, { addr }, server.clock.monotonicMs()) > 0) reply.ok()
-  else reply.error('ERR No such client')
-}
-
-function killByFilters({ client, reply, server }: CommandContext, request: Request): void {
+function killByFilters(context: CommandContext, request: Request): void | Promise<Completion> {
+  const { client, reply, server } = context
   // Of an option that is given again the last value counts.
   let order: KillOrder = {}
   let skipMe = true
@@ -80,10 +83,62 @@ function killByFilters({ client, reply, server }: CommandContext, request: Reque
     else order = { ...order, ...read.filter }
   }
   if (skipMe) order = { ...order, skip: client.id }
-  reply.integer(killClients(server.clients, order, server.clock.monotonicMs()))
+  return execute(context, order, (later, killed) => {
+    const { user } = order
+    if (killed > 0 || user === undefined || isKnown(user, server)) later.integer(killed)
+    else later.error(noSuchUser(user))
+  })
 }
 
-function readFilter(option: string, value: string, server: CommandContext['server']): ReadFilter {
+/** Closes the clients of this gateway at once, then those of others, and answers the number of all. */
+function execute(
+  context: CommandContext,
+  order: KillOrder,
+  answer: (reply: ReplyWriter, killed: number) => void,
+): void | Promise<Completion> {
+  const { client, inTransaction, reply, server } = context
+  const { clients, clock, control } = server
+  const here = killClients(clients, order, clock.monotonicMs())
+  // An id is that of one connection.
+  if (control.isAlone || (order.id !== undefined && here > 0)) {
+    answer(reply, here)
+    return
+  }
+  const committed = control.commit({
+    changes: [],
+    order: { part: 'k', value: JSON.stringify(order) },
+    actor: actorOf(context),
+    enforced: Promise.resolve(here),
+    wait: ALL_SOON,
+  })
+  // EXEC does not wait, and whoever has closed itself does not either.
+  if (inTransaction || client.closed) {
+    answer(reply, here)
+    return
+  }
+  return committed.then((outcome) => ({ reply: later }) => {
+    const error = killError(outcome, here)
+    if (error !== undefined) later.error(error)
+    else answer(later, outcome.state === 'committed' ? outcome.sessions : here)
+  })
+}
+
+/** The error line about an order that other gateways may not have carried out. */
+function killError(outcome: CommitOutcome, here: number): ErrorLine | undefined {
+  switch (outcome.state) {
+    case 'committed':
+      if (outcome.missing.length === 0) return undefined
+      return `NOREPLICAS closed ${outcome.sessions}, ${notConfirmedText(outcome.missing)}`
+    case 'unreachable':
+      return `NOREPLICAS closed ${here} here alone: the upstream does not answer`
+    case 'refused':
+      return `NOREPLICAS closed ${here} here alone: ${utf8Bytes(outcome.problem)}`
+    case 'conflict':
+      return undefined
+  }
+}
+
+function readFilter(option: string, value: string, server: Services): ReadFilter {
   switch (option) {
     case 'id':
       return idFilter(value)
@@ -122,11 +177,18 @@ function idFilter(value: string): ReadFilter {
   return { filter: { id } }
 }
 
-function userFilter(name: string, { users, clients }: CommandContext['server']): ReadFilter {
-  if (!users.get(name) && clients.ofUser(name).size === 0) {
-    return { error: `ERR No such user '${name}'` }
-  }
-  return { filter: { user: name } }
+/** A token session of a user whom nobody has here may be at another gateway. */
+function userFilter(user: string, server: Services): ReadFilter {
+  const isRefused = server.control.isAlone && !isKnown(user, server)
+  return isRefused ? { error: noSuchUser(user) } : { filter: { user } }
+}
+
+function isKnown(user: string, { users, clients }: Services): boolean {
+  return users.get(user) !== undefined || clients.ofUser(user).size > 0
+}
+
+function noSuchUser(user: string): ErrorLine {
+  return `ERR No such user '${user}'`
 }
 
 function maxAgeFilter(value: string): ReadFilter {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { TestCore, type TestClient } from '../../../support/test-core.ts'
+import { readKillOrder } from '../../../../server/client/kill.ts'
+import { IDS_PER_NODE } from '../../../../server/control/node.ts'
+import { coreWithControl } from '../../../support/fake-control.ts'
+import { command, TestCore, type TestClient } from '../../../support/test-core.ts'
 import { tokenFor } from '../../../support/tokens.ts'
 
 /** An administrator and four others: a subscriber, one on a Unix socket, one who is `ann`, a browser. */
@@ -194,5 +197,94 @@ describe('CLIENT KILL with an option that is given again', () => {
     const second = server.connect({ transport: 'unix', address: '/run/x:0' })
     expect(admin.send('CLIENT', 'KILL', '/run/x:0')).toBe('+OK\r\n')
     expect([unix.client.closed, second.client.closed]).toEqual([true, true])
+  })
+})
+
+describe('CLIENT KILL at one of several gateways', () => {
+  const MISSING = [{ name: 'b', fencedInMs: 8_123 }]
+
+  function gateway() {
+    const { server, control } = coreWithControl()
+    const admin = server.connect()
+    const victim = server.connect({ address: '10.0.0.2:2' })
+    const ask = async (words: readonly string[], answer: () => void): Promise<string> => {
+      admin.write(command('CLIENT', 'KILL', ...words))
+      answer()
+      await admin.settled()
+      return admin.read()
+    }
+    return { server, control, admin, victim, ask }
+  }
+
+  test('closes clients here at once, has the others close theirs, and answers their sum', async () => {
+    const { admin, control, victim, ask } = gateway()
+    const reply = await ask(['TYPE', 'normal', 'ADDR', '10.0.0.2:2'], () => {
+      expect(victim.client.closed).toBe(true)
+      control.commitNext({ sessions: 3 })
+    })
+    expect(reply).toBe(':3\r\n')
+    const [request] = control.requests
+    expect(request?.changes).toEqual([])
+    expect(request?.order?.part).toBe('k')
+    expect(readKillOrder(request?.order?.value ?? '')).toEqual({
+      type: 'normal',
+      addr: '10.0.0.2:2',
+      skip: admin.client.id,
+    })
+    expect(await request?.enforced).toBe(1)
+  })
+
+  test('by an id of its own asks nobody else', () => {
+    const { admin, control, victim } = gateway()
+    expect(admin.send('CLIENT', 'KILL', 'ID', String(victim.client.id))).toBe(':1\r\n')
+    expect(control.requests).toEqual([])
+  })
+
+  test('by the id of another gateway answers what that one has closed', async () => {
+    const { control, ask } = gateway()
+    const id = 2 * IDS_PER_NODE + 7
+    expect(await ask(['ID', String(id)], () => control.commitNext({ sessions: 1 }))).toBe(':1\r\n')
+    expect(readKillOrder(control.requests[0]?.order?.value ?? '')?.id).toBe(id)
+  })
+
+  test('in its old form finds nobody only if no gateway has', async () => {
+    const { control, ask } = gateway()
+    expect(await ask(['10.0.0.9:9'], () => control.commitNext({ sessions: 1 }))).toBe('+OK\r\n')
+    expect(await ask(['10.0.0.9:9'], () => control.commitNext())).toBe('-ERR No such client\r\n')
+  })
+
+  test('finds the sessions of a token that nobody has here', async () => {
+    const { control, ask } = gateway()
+    const words = ['USER', 'jwt:7']
+    expect(await ask(words, () => control.commitNext({ sessions: 2 }))).toBe(':2\r\n')
+    expect(await ask(words, () => control.commitNext())).toBe("-ERR No such user 'jwt:7'\r\n")
+  })
+
+  test('says how many were closed where not all gateways have answered', async () => {
+    const { control, ask } = gateway()
+    const words = ['ADDR', '10.0.0.2:2']
+    expect(await ask(words, () => control.commitNext({ sessions: 1, missing: MISSING }))).toBe(
+      '-NOREPLICAS closed 1, not confirmed by b, fenced within 8123 ms\r\n',
+    )
+    const lost = { state: 'unreachable', isDurable: true, isSent: true } as const
+    expect(await ask(words, () => control.answer(lost))).toBe(
+      '-NOREPLICAS closed 0 here alone: the upstream does not answer\r\n',
+    )
+    const refused = { state: 'refused', problem: 'no' } as const
+    expect(await ask(words, () => control.answer(refused))).toBe(
+      '-NOREPLICAS closed 0 here alone: no\r\n',
+    )
+  })
+
+  test('inside MULTI, and for whoever closes itself, counts the clients of this gateway', () => {
+    const { server, control, admin } = gateway()
+    admin.send('MULTI')
+    admin.send('CLIENT', 'KILL', 'ADDR', '10.0.0.2:2')
+    expect(admin.send('EXEC')).toBe('*1\r\n:1\r\n')
+    const self = server.connect()
+    expect(self.send('CLIENT', 'KILL', 'ADDR', self.client.origin.address, 'SKIPME', 'no')).toBe(
+      ':1\r\n',
+    )
+    expect(control.requests).toHaveLength(2)
   })
 })
