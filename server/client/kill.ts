@@ -75,11 +75,18 @@ export function isOfType(client: Client, type: ClientType): boolean {
  * Closes the clients that an order hits: those that pass all filters, and were connected when it was given.
  *
  * @param orderedMs Monotonic milliseconds of this process at which the order was given.
+ * @param errorMs So far that time may be off: connections that are younger by less are closed as well.
  * @returns The number of clients that were closed.
  */
-export function killClients(clients: ClientTable, order: KillOrder, orderedMs: number): number {
+export function killClients(
+  clients: ClientTable,
+  order: KillOrder,
+  orderedMs: number,
+  errorMs = 0,
+): number {
   let killed = 0
   for (const client of [...clients.all()]) {
+    if (client.origin.connectedMs > orderedMs + errorMs) continue
     if (!isHit(order, client, orderedMs)) continue
     client.close(CLOSES.killed)
     killed++
@@ -88,7 +95,6 @@ export function killClients(clients: ClientTable, order: KillOrder, orderedMs: n
 }
 
 function isHit(order: KillOrder, client: Client, orderedMs: number): boolean {
-  if (client.origin.connectedMs > orderedMs) return false
   for (const [name, value] of Object.entries(order)) {
     const { passes } = FILTERS[name as keyof KillOrder] as Filter<typeof value>
     if (!passes(client, value, orderedMs)) return false

@@ -4,7 +4,14 @@ import type { ClientTable } from './clients.ts'
 import { killClients, readKillOrder } from './kill.ts'
 
 /**
- * CLIENT KILL at all gateways: an order has the filters as JSON, and reaches connections that are older than the order. Nothing of it
+ * Two gateways read the clock of the upstream through answers that take a while: a connection that was made just before an order may
+ * seem younger than it. In ms.
+ */
+const CLOCK_ERROR_MS = 1_000
+
+/**
+ * CLIENT KILL at all gateways: an order has the filters as JSON, and reaches connections that are older than the order, give or take
+ * {@link CLOCK_ERROR_MS}. Nothing of it
  * is kept.
  */
 export class SharedKills implements SharedPart {
@@ -44,6 +51,6 @@ export class SharedKills implements SharedPart {
     const order = readKillOrder(value)
     if (!order) return 0
     const orderedMs = this.#clock.monotonicMs() - Math.max(0, this.#upstreamMs() - atMs)
-    return killClients(this.#clients, order, orderedMs)
+    return killClients(this.#clients, order, orderedMs, CLOCK_ERROR_MS)
   }
 }
