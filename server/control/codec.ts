@@ -1,3 +1,4 @@
+import { asciiJson } from '../ascii-json.ts'
 import type { Entry, Order } from './entry.ts'
 import type { NodeRecord } from './node.ts'
 import type { Register } from './register.ts'
@@ -28,16 +29,6 @@ const ASCII = /^[\x20-\x7e]*$/
 
 /** Stands for the id of the entry before the first one. */
 const NO_ID = '-'
-
-/** JSON in printable ASCII, so that it is the same bytes in every encoding. */
-function asciiJson(value: Json): string {
-  return JSON.stringify(value).replaceAll(
-    /[\x7f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-}
-
-type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
 /** @returns Undefined if it is no JSON. */
 function parseJson(text: string): unknown {

@@ -2,10 +2,10 @@
  * Prints the figures of docs/performance.md about what gateways agree on, on real servers of this machine: `npm run measure:control
  * [-- TEXT]`, those whose name has TEXT. Everything runs on loopback, and shares the cores.
  */
+import { asciiJson } from '../../server/ascii-json.ts'
 import { controlNames } from '../../server/control/names.ts'
 import { encodeRegister } from '../../server/control/codec.ts'
 import { NO_SIGNATURE } from '../../server/control/signature.ts'
-import { asciiJson } from '../../server/token/revoke/log.ts'
 import type { Revocation } from '../../server/token/revoke/revocation.ts'
 import { connectRaw, type RawClient } from '../support/resp-client.ts'
 import { waitUntil } from '../support/topologies/ask-node.ts'

@@ -1,3 +1,4 @@
+import { asciiJson } from '../../ascii-json.ts'
 import type { Client } from '../../client/client.ts'
 import { CLOSES, closeWith, type CodedCause } from '../../client/close.ts'
 import {
@@ -16,7 +17,6 @@ import type { SessionHost } from '../session/sessions.ts'
 import { fromByteString } from '../text.ts'
 import type { AuditEntry } from './audit.ts'
 import { reachOf } from './channels.ts'
-import { asciiJson } from './log.ts'
 import { optionsOf, readOrder, type ReadOrder } from './order.ts'
 import { isFrom, isNamed, isOfKey, messageOf, namesKey } from './revocation.ts'
 import type { Revocation, RevocationOrder } from './revocation.ts'

@@ -1,6 +1,7 @@
+import { asciiJson } from '../../ascii-json.ts'
 import type { Journal, Position } from '../../control/journal.ts'
 import type { Register } from '../../control/register.ts'
-import { asciiJson, type LogEntry, type RegisterEntry } from './log.ts'
+import { type LogEntry, type RegisterEntry } from './log.ts'
 import { idOf, keyOf, type Revocation } from './revocation.ts'
 
 /** Deletions that are remembered; beyond it the oldest are forgotten. */

@@ -1,6 +1,7 @@
 import * as nodeFiles from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
+import { asciiJson } from '../../ascii-json.ts'
 import type { Clock, Timer } from '../../clock.ts'
 import { RespcastError } from '../../errors.ts'
 import {
@@ -264,18 +265,6 @@ export function encodeEntry(entry: LogEntry): Buffer {
   const json = asciiJson(entry)
   return Buffer.from(`${hex(json.length)} ${hex(crc32(json))} ${json}\n`, 'latin1')
 }
-
-/** JSON in ASCII alone. Of a record it is the value of its register: the same record has the same text. */
-export function asciiJson(value: LogEntry | Revocation): string {
-  const json = JSON.stringify(value)
-  // Nearly all of it is ASCII, of which replacing costs more than looking.
-  if (!BEYOND_ASCII.test(json)) return json
-  return json.replace(/[\u007f-\uffff]/g, (unit) => {
-    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  })
-}
-
-const BEYOND_ASCII = /[\u007f-\uffff]/
 
 /**
  * Decodes a log. An unfinished entry at its end (the process was killed while it wrote) is left out: it was never acknowledged.

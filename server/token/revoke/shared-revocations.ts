@@ -1,10 +1,10 @@
+import { asciiJson } from '../../ascii-json.ts'
 import type { CommitRequest } from '../../control/control.ts'
 import { IDS_PER_NODE } from '../../control/node.ts'
 import type { Change, SharedPart } from '../../control/part.ts'
 import type { Register } from '../../control/register.ts'
 import { isJsonObject } from '../text.ts'
 import type { Enforcement } from './enforcement.ts'
-import { asciiJson } from './log.ts'
 import { idOf, keyOf, REVOCATION_KINDS, REVOCATION_PREFIX, type Revocation } from './revocation.ts'
 import type { RevocationTable } from './table.ts'
 

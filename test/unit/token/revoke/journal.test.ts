@@ -1,3 +1,4 @@
+import { asciiJson } from '../../../../server/ascii-json.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -6,7 +7,6 @@ import type { Position } from '../../../../server/control/journal.ts'
 import type { Register } from '../../../../server/control/register.ts'
 import { MOST_DELETIONS, RegisterJournal } from '../../../../server/token/revoke/journal.ts'
 import {
-  asciiJson,
   decodeLog,
   encodeEntry,
   LOG_HEADER,
