@@ -174,6 +174,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       }
       rounds++
       const isLong = fault.isOutage && rounds % options.longEvery === 0
+      const owners = await ownersOf(stage)
       const [fromMs, startMs] = [Date.now() - 20, performance.now()]
       tell(`${name}${isLong ? ', long' : ''}`)
       const longMs = isLong ? UNREADY_MS + 1_500 : 0
@@ -200,7 +201,12 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       if (tookMs > READY_MS + SLACK_MS)
         late.push(`not ready ${Math.round(tookMs)} ms after the end of ${name}`)
       await wait(SETTLE_MS)
-      recorder.disturbed.push({ fromMs, toMs: Date.now() })
+      const span = { fromMs, toMs: Date.now() }
+      recorder.disturbed.push(span)
+      const slots = new Set<number>()
+      for (const [slot, port] of (await ownersOf(stage)).entries())
+        if (port !== owners[slot]) slots.add(slot)
+      if (slots.size > 0) recorder.replaced.push({ ...span, slots })
       await wait(500 + dice.below(500))
     }
     load = { fromMs: loadFromMs, toMs: Date.now() }
@@ -282,6 +288,11 @@ function placesOf({ gateways }: Stage): Place[] {
     const { port, wsUrl } = gateway
     return { name: `g${at}`, port, wsUrl, mint: (sub) => gateway.mint(sub) }
   })
+}
+
+/** The owners of the slots of a cluster; of any other upstream, none. */
+function ownersOf({ upstream }: Stage): Promise<readonly (number | undefined)[]> {
+  return upstream.kind === 'cluster' ? upstream.servers.owners() : Promise.resolve([])
 }
 
 /** The place of clients of the upstream itself, at the node for a channel. */

@@ -98,6 +98,11 @@ export interface Span {
   readonly toMs: number
 }
 
+/** A time in which slots of a cluster went to another owner, from the fault until everything was well again. */
+export interface Replacement extends Span {
+  readonly slots: ReadonlySet<number>
+}
+
 /** All that clients of an upstream and of its gateways did and saw. */
 export interface History {
   readonly topology: 'standalone' | 'sentinel' | 'cluster'
@@ -105,4 +110,5 @@ export interface History {
   readonly sessions: readonly Session[]
   /** When faults were at work, until everything was well again. */
   readonly disturbed: readonly Span[]
+  readonly replaced: readonly Replacement[]
 }

@@ -7,6 +7,7 @@ import {
   type Message,
   type MessageSpace,
   type Moment,
+  type Replacement,
   type Session,
   type Span,
   type SubscriptionKind,
@@ -36,6 +37,7 @@ const PLAYED_MOST = 2 ** 20
 export class Recorder {
   readonly messages: Message[] = []
   readonly disturbed: Span[] = []
+  readonly replaced: Replacement[] = []
   /** Error replies with the place that gave them, and how often each came. */
   readonly errors = new Map<string, number>()
   readonly #sessions: Session[] = []
@@ -80,8 +82,8 @@ export class Recorder {
   }
 
   history(topology: History['topology']): History {
-    const { messages, disturbed } = this
-    return { topology, messages, sessions: this.#sessions, disturbed }
+    const { messages, disturbed, replaced } = this
+    return { topology, messages, sessions: this.#sessions, disturbed, replaced }
   }
 }
 

@@ -9,6 +9,8 @@ import type { Topology } from './topology.ts'
 export interface Cluster extends Topology {
   /** The node that owns a slot now, by the map of a node that lives. */
   ownerOf(slot: number): Promise<Node>
+  /** The ports of the owners of all slots, by the map of a node that lives. */
+  owners(): Promise<readonly (number | undefined)[]>
   /** The nodes that own slots. */
   masters(): Promise<readonly Node[]>
   /** Makes a replica take over the slots of a master that lives, and waits until all nodes know. */
@@ -99,6 +101,14 @@ export async function startCluster(options: NodeOptions = {}): Promise<Cluster> 
         const owner = await ownerBy(node, slot)
         if (!owner) throw new Error(`nobody owns slot ${slot}`)
         return owner
+      }),
+    owners: () =>
+      anyView(async (node) => {
+        const owners: number[] = []
+        for (const [from, to, port] of await slotMap(node)) {
+          for (let slot = from; slot <= to; slot++) owners[slot] = port
+        }
+        return owners
       }),
     masters: () =>
       anyView(async (node) => {

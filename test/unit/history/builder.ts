@@ -1,8 +1,10 @@
+import { keySlot } from '../../../shared/key-slot.ts'
 import type {
   History,
   Message,
   MessageSpace,
   Moment,
+  Replacement,
   Session,
   SessionEvent,
   Span,
@@ -15,6 +17,7 @@ export class Story {
   readonly #messages: Message[] = []
   readonly #sessions: (Session & { events: SessionEvent[] })[] = []
   readonly #disturbed: Span[] = []
+  readonly #replaced: Replacement[] = []
   #tick = 0
 
   constructor(topology: History['topology'] = 'standalone') {
@@ -40,6 +43,13 @@ export class Story {
   /** Faults are at work from now on, for so many ms. */
   disturb(ms: number): this {
     this.#disturbed.push({ fromMs: this.nowMs, toMs: this.nowMs + ms })
+    return this
+  }
+
+  /** The slot of a channel goes to another owner from now on, which takes so many ms. */
+  replace(channel: string, ms: number): this {
+    const slots = new Set([keySlot(channel)])
+    this.#replaced.push({ fromMs: this.nowMs, toMs: this.nowMs + ms, slots })
     return this
   }
 
@@ -114,6 +124,7 @@ export class Story {
       messages: this.#messages,
       sessions: this.#sessions,
       disturbed: this.#disturbed,
+      replaced: this.#replaced,
     }
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { check, type Verdict } from '../../history/checker.ts'
+import type { MessageSpace } from '../../history/history.ts'
 import { Story } from './builder.ts'
 
 /** The promises that a history breaks. */
@@ -187,6 +188,29 @@ describe('P2: one order', () => {
       clients[1]?.get(first)
       expect(broken(story)).toEqual(topology === 'standalone' ? ['P2'] : [])
     }
+  })
+
+  test('two subscribers disagree about a global channel while its slot goes to another owner: there they may, and nowhere else', () => {
+    const story = (channel: string, beforeMs: number, lateMs: number, space: MessageSpace) => {
+      const told = new Story('cluster')
+      const clients = ['a', 'b'].map((name, at) => told.session(name, `g${at}`).join('news', space))
+      told.replace(channel, 100).wait(beforeMs)
+      const first = told.send('news', 'p', 'g0', space)
+      told.answer(first, 2)
+      const second = told.answer(told.send('news', 'q', 'g0', space), 2)
+      clients[0]?.get(first)
+      clients[0]?.get(second)
+      clients[1]?.get(second)
+      const third = told.wait(lateMs).answer(told.send('news', 'q', 'g0', space), 2)
+      for (const client of clients) client.get(third)
+      clients[1]?.get(first)
+      return broken(told)
+    }
+    expect(story('news', 10, 10, 'channel')).toEqual([])
+    expect(story('news', 10, 200, 'channel')).toEqual(['P2'])
+    expect(story('news', 200, 10, 'channel')).toEqual(['P2'])
+    expect(story('sport', 10, 10, 'channel')).toEqual(['P2'])
+    expect(story('news', 10, 10, 'shard')).toEqual(['P2'])
   })
 
   test('a subscriber sees the messages of one publisher in another order', () => {
