@@ -105,6 +105,11 @@ export class Follower {
     if (this.#isListening) this.catchUp()
   }
 
+  /** Commands reach the upstream again: what waits to be tried again is tried now. */
+  hurry(): void {
+    if (this.#isListening && !this.#isCurrent) this.catchUp()
+  }
+
   /** The channel of entries is in force: from here on none is missed. */
   listening(): void {
     this.#era++

@@ -321,7 +321,7 @@ export class SharedControl implements Control, ControlUser {
     if (isOther) {
       this.#lease.dropWaiting()
       this.#follower.suspect()
-    }
+    } else this.#follower.hurry()
     void this.#tick()
   }
 

@@ -373,6 +373,11 @@ export class ModelGateway {
     this.line.connect(isOther)
   }
 
+  /** As {@link connect}; the channels are confirmed before commands can be sent. */
+  async connectForCommandsLast(): Promise<void> {
+    await this.line.connectForCommandsLast()
+  }
+
   /** The connections end: answers that are missing will not come, and messages until the next {@link connect} are missed. */
   cut(): void {
     this.line.cut()
@@ -508,6 +513,14 @@ export class ModelLine implements ControlLine {
     this.isUp = true
     this.#user?.up(isOther)
     this.#listen()
+  }
+
+  async connectForCommandsLast(): Promise<void> {
+    this.#isListening = true
+    this.#user?.listening()
+    await this.#server.settled()
+    this.isUp = true
+    this.#user?.up(false)
   }
 
   cut(): void {

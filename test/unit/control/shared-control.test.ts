@@ -96,6 +96,17 @@ test('a gateway that hears nothing of the log is fenced a second before its leas
   expect(two!.fences).toEqual([false, true, false])
 })
 
+test('a gateway whose channels are confirmed before it can send commands catches up as soon as it can', async () => {
+  const fleet = new Fleet()
+  const [one, two] = await fleet.of(2)
+  two!.model.cut()
+  await fleet.revoke(one!, '1')
+  await two!.model.connectForCommandsLast()
+  await fleet.settled()
+  expect(two!.revocations.values.has('1')).toBe(true)
+  expect(two!.model.line.isPaused).toBe(false)
+})
+
 test('a lease that has lapsed counts as enforced', async () => {
   const fleet = new Fleet()
   const [one, two] = await fleet.of(2)
