@@ -142,10 +142,19 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true')('a cluster as upstrea
     holder.command('SSUBSCRIBE', name)
     await heard(holder, push(3, 'ssubscribe', name, 1).toString())
     await cluster.failOver(await cluster.ownerOf(keySlot(name)))
-    await heard(holder, 'gap\r\n')
+    expect(await heard(holder, 'gap\r\n')).toContain(`gap\r\n$${name.length}\r\n${name}\r\n`)
     const publisher = await connect(here)
-    expect(await publish(publisher, 'SPUBLISH', name, 'after')).toBe(1)
-    await heard(holder, push(3, 'smessage', name, 'after').toString())
+    // A master that has become a replica takes messages until gateways know, and does not count its successor's subscribers.
+    // What it counts may be part of the gap of its successor.
+    const counted: string[] = []
+    let all = ''
+    let serial = 0
+    await waitUntil('a message comes that counts its subscriber', async () => {
+      const message = `after ${++serial}`
+      if ((await publish(publisher, 'SPUBLISH', name, message)) === 1) counted.push(message)
+      all += holder.takeAll()
+      return counted.some((one) => all.includes(push(3, 'smessage', name, one).toString()))
+    })
     await waitUntil(
       'both are ready',
       async () => (await here.readiness()).isReady && (await there.readiness()).isReady,
