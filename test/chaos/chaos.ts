@@ -34,6 +34,9 @@ const READY_MS = 2_000
 /** A poll of `/readyz`, and a machine that has other work. */
 const SLACK_MS = 500
 
+/** After so long without an upstream `/readyz` is late, in ms. */
+export const LATE_UNREADY_MS = UNREADY_MS + SLACK_MS
+
 /** Connections over TCP are closed over two seconds after a gap, and come back. */
 const SETTLE_MS = 2_500
 
@@ -189,7 +192,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
               promise: 'readyz',
               text: `gateway ${at} is ready throughout ${name}`,
             })
-          else if (tookMs > UNREADY_MS + SLACK_MS)
+          else if (tookMs > LATE_UNREADY_MS)
             late.push(`gateway ${at} is ready ${Math.round(tookMs)} ms after ${name}`)
         }
       }

@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util'
 import type { Verdict } from '../history/checker.ts'
 import { describeHistory } from '../history/describe.ts'
 import type { Program } from '../support/topologies/node.ts'
-import { chaos, type ChaosOptions, type ChaosReport } from './chaos.ts'
+import { chaos, LATE_UNREADY_MS, type ChaosOptions, type ChaosReport } from './chaos.ts'
 import { cutEverywhere } from './cuts.ts'
 import { FAULTS } from './faults.ts'
 import { planOf } from './plan.ts'
@@ -128,7 +128,7 @@ async function tryMutants(): Promise<number> {
 
 /** The promises that a mutant breaks. @throws Error It does not start. */
 async function brokenBy({ topology, faults, isLong }: Mutant, dist: string): Promise<string[]> {
-  const { violations } = await chaos({
+  const { violations, readiness } = await chaos({
     topology,
     program: values.program as Program,
     gateways: 2,
@@ -141,7 +141,9 @@ async function brokenBy({ topology, faults, isLong }: Mutant, dist: string): Pro
     longEvery: isLong ? 1 : 1_000,
     dist,
   })
-  return [...new Set(violations.map(({ promise }) => promise))]
+  const promises = violations.map(({ promise }) => promise)
+  if (readiness.slowestUnready > LATE_UNREADY_MS) promises.push('readyz')
+  return [...new Set(promises)]
 }
 
 function print({
