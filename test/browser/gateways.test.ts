@@ -11,6 +11,9 @@ const PROGRAM = 'redis-server'
 /** On a build machine a missing server is a failure. */
 const isMissing = findProgram(PROGRAM) === undefined && process.env['CI'] !== 'true'
 
+/** Longest start and end of all processes, on a busy machine. */
+const PATIENCE_MS = 60_000
+
 const READER = 'role:reader off resetchannels -@all +subscribe &news &weather'
 
 describeInChromium('an operator at one gateway, and a page at another one', (browser) => {
@@ -37,14 +40,14 @@ describeInChromium('an operator at one gateway, and a page at another one', (bro
     console = new ConsolePage(await context.newPage(), gateways[0] as GatewayProcess)
     await console.logIn()
     await console.waitFor('status', 'Online as admin')
-  })
+  }, PATIENCE_MS)
 
   afterEach(async () => {
     if (isMissing) return
     await context.close()
     await Promise.all(gateways.map((gateway) => gateway.stop()))
     await upstream.stop()
-  })
+  }, PATIENCE_MS)
 
   /** Opens the page of the other gateway with a token of the role, subscribed to `news`. */
   async function openReader(): Promise<{ page: Page; complaints: readonly string[] }> {
@@ -101,6 +104,10 @@ describeInChromium('an operator at one gateway, and a page at another one', (bro
       await left.filter({ hasText: 'this one' }).filter({ hasText: 'serving' }).waitFor()
       await right.filter({ hasText: 'serving' }).waitFor()
       expect(await console.page.getByTestId('gateway-warning').count()).toBe(0)
+
+      await console.goTo('connections')
+      await console.waitFor('local-note', 'Connections of this gateway only.')
+      await console.page.getByTestId('local-note').getByRole('link').click()
 
       const opened = context.waitForEvent('page')
       await right.getByRole('link', { name: 'right' }).click()

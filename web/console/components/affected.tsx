@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { RuleChange } from '../model/acl-rules.ts'
 import type { Affected } from '../model/affected.ts'
-import { useSession } from '../model/session.ts'
-import { readUpstream } from '../model/upstream.ts'
+import { useIsOneOfSeveral } from './gateways.tsx'
 import { plural } from '../model/format.ts'
 
 /** Body of a question about a user: the affected connections, the consequence, and the changes. */
@@ -35,8 +34,7 @@ export function changeBody(
 
 /** Number of affected live connections, and some of them. */
 export function AffectedList({ affected }: { readonly affected: Affected | undefined }) {
-  const { sampler } = useSession()
-  const isOneOfSeveral = readUpstream(sampler.fields.value) !== undefined
+  const isOneOfSeveral = useIsOneOfSeveral()
   if (!affected) return <p class="quiet">Who is connected cannot be found out.</p>
   return (
     <div data-testid="affected">

@@ -5,6 +5,7 @@ import type { SubscriptionKind } from '../../client/index.ts'
 import type { Column } from '../components/data-table.tsx'
 import { Choice } from '../components/fields.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
+import { LocalNote } from '../components/gateways.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import type { CommandSource } from '../model/command-log.ts'
 import type { Command } from '../model/commands.ts'
@@ -81,9 +82,12 @@ export function ChannelsView() {
         textsOf={({ label }) => [label]}
         choice={<Choice label="Kind" value={kind} options={KINDS} onChange={setKind} />}
         note={
-          (resource.value?.length ?? 0) > MAX_COUNTED && (
-            <p class="quiet">Subscribers are counted for the first {MAX_COUNTED} names only.</p>
-          )
+          <>
+            {kind === 'pattern' && <LocalNote what="Patterns" />}
+            {(resource.value?.length ?? 0) > MAX_COUNTED && (
+              <p class="quiet">Subscribers are counted for the first {MAX_COUNTED} names only.</p>
+            )}
+          </>
         }
         tableKey={kind}
         label="Channels"

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Column } from '../components/data-table.tsx'
 import { Dialog, Facts } from '../components/dialog.tsx'
 import { FilteredTable } from '../components/filtered-table.tsx'
+import { LocalNote } from '../components/gateways.tsx'
 import { Problem } from '../components/problem.tsx'
 import { RefreshButton, ViewHeader } from '../components/view-header.tsx'
 import { killConnections } from '../model/affected.ts'
@@ -63,6 +64,7 @@ export function ConnectionsView() {
             Kill {victims.length === 0 ? 'selected' : victims.length}
           </button>
         }
+        note={<LocalNote what="Connections" />}
         label="Connections"
         columns={CONNECTION_COLUMNS}
         rowKey={(row) => row.id}
