@@ -137,7 +137,10 @@ const FOLDER = join(ROOT, 'dist/mutants')
  *
  * @throws Error What is to be changed is not there exactly once.
  */
-export function buildMutant({ name, file, search, replace }: Mutant, serial: number): string {
+export function buildMutant(
+  { name, file, search, replace }: Pick<Mutant, 'name' | 'file' | 'search' | 'replace'>,
+  serial: number,
+): string {
   const dist = join(FOLDER, `${serial}`, 'dist')
   rmSync(join(FOLDER, `${serial}`), { recursive: true, force: true })
   mkdirSync(dist, { recursive: true })

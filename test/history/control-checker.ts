@@ -64,6 +64,7 @@ type Reporter = (promise: string, text: string) => void
  * - C2: nothing comes from a gateway later than a second past its lease
  * - C3: what was acknowledged is in force in the end, at every gateway
  * - C4: in the end gateways agree
+ * - C6: a kill closes what was there when it was ordered, and an entry that is published again nothing
  */
 export function checkControl(control: ControlHistory): ControlVerdict {
   const violations: Violation[] = []
@@ -73,6 +74,7 @@ export function checkControl(control: ControlHistory): ControlVerdict {
   checkAcknowledged(control, deliveries, report)
   const beyondLease = checkLeases(control, deliveries, report)
   checkEnd(control, report)
+  checkKills(control, report)
   const count = (state: string): number =>
     control.orders.filter(({ outcome }) => outcome.state === state).length
   return {
@@ -348,6 +350,24 @@ function checkLeases(
     }
   }
   return beyond
+}
+
+/** C6, by WebSockets, which are told. */
+function checkKills({ history, identities, orders }: ControlHistory, report: Reporter): void {
+  for (const { name, place, transport, events } of history.sessions) {
+    const identity = identities.get(name)
+    const end = events.at(-1)
+    const isKilled = end?.type === 'closed' && end.by === 'server' && end.reason?.startsWith('1000')
+    if (!identity || transport !== 'websocket' || isKilled !== true) continue
+    const isOrdered = orders.some(
+      ({ kind, answered }) =>
+        kind.type === 'kill' &&
+        kind.sub === identity.sub &&
+        (answered?.ms ?? Number.POSITIVE_INFINITY) > identity.openedMs - 10 * SLACK_MS,
+    )
+    if (!isOrdered)
+      report('C6', `${name} is killed at ${place}, which nobody ordered since it is there`)
+  }
 }
 
 /** C3 and C4. */

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { NO_SIGNATURE, signatureBy } from '../../../server/control/signature.ts'
 import { Dice } from '../../fuzz/dice.ts'
 import { check, type Violation } from '../../history/checker.ts'
 import { checkControl, type ControlVerdict } from '../../history/control-checker.ts'
@@ -28,6 +27,7 @@ import { ReadinessWatch } from '../readiness.ts'
 import { startStage, type Stage, type StageOptions } from '../stage.ts'
 import { CONTROL_FAULTS } from './faults.ts'
 import { KEYS, NAMESPACE } from './keys.ts'
+import { KEY, revokeUnheard, signatureOf, upstreamState } from './namespace.ts'
 import { Operator } from './operator.ts'
 import { ALL_KINDS, Orders, roleWords, startOperator, type Realm } from './orders.ts'
 
@@ -44,7 +44,6 @@ const AGREED_MS = 20_000
 const CHANNELS = ['news', 'room:1', 'room:2', 'sport']
 const PATTERNS = ['room:*']
 const ROLES = ['r1', 'r2']
-const KEY = 'a key of gateways that has more than 32 bytes'
 
 export interface ControlChaosOptions extends Pick<
   StageOptions,
@@ -110,7 +109,7 @@ export async function controlChaos(options: ControlChaosOptions): Promise<Contro
     rmSync(dir, { recursive: true, force: true })
   }
   const { recorder, orders, violations, readiness } = run
-  const signature = options.hasKey ? signatureBy([Buffer.from(KEY)]) : NO_SIGNATURE
+  const signature = signatureOf(options.hasKey)
   const history: ControlHistory = {
     history: recorder.history(topology),
     identities: run.identities,
@@ -223,8 +222,15 @@ class Run {
     tell(`${name}${isLong ? ', long' : ''}`)
     const entries = (): string[] => this.#entries()
     await fault.run({
-      ...{ stage: this.#stage, dice: this.#dice, leaseMs: leaseSeconds * 1_000, isLong, entries },
+      ...{
+        stage: this.#stage,
+        dice: this.#dice,
+        leaseMs: leaseSeconds * 1_000,
+        isLong,
+        entries,
+      },
       ...{ cutOffs: this.cutOffs, forgetful: this.forgetful },
+      revokeUnheard: () => this.#revokeUnheard(),
     })
     if (this.#stage.upstream.kind !== 'standalone') await this.#stage.upstream.servers.settled()
     const healedMs = performance.now()
@@ -246,6 +252,24 @@ class Run {
     }
     tell(`ready within ${Math.round(tookMs)} ms`)
     this.recorder.disturbed.push({ fromMs, toMs: Date.now() })
+  }
+
+  /** Another gateway commits a revocation, and its message to these is lost. */
+  async #revokeUnheard(): Promise<void> {
+    const { servers, kind } = this.#stage.upstream
+    const [sent, label] = [this.recorder.moment(), `unheard-${this.rounds}`]
+    const sub = `ghost-${label}`
+    const port = await servers.portFor(KEYS.log)
+    const { hasKey } = this.#options
+    if (!(await revokeUnheard(port, kind === 'cluster', hasKey, { sub, label }))) return
+    this.orders.all.push({
+      ...{ label, place: NATIVE, kind: { type: 'revoke-sub', sub } },
+      ...{ sent, answered: this.recorder.moment() },
+      outcome: {
+        ...{ state: 'partly', missing: this.#places.map(({ name }) => name) },
+        fencedInMs: Number.POSITIVE_INFINITY,
+      },
+    })
   }
 
   /** Entries that a native client got. */
@@ -353,12 +377,16 @@ class Run {
     const deadlineMs = performance.now() + AGREED_MS
     for (;;) {
       const states = await Promise.all(this.#stage.gateways.map((_, at) => this.#stateOf(at)))
-      const texts = states.map(({ users, revocations, nodes }) =>
+      const { portFor } = this.#stage.upstream.servers
+      const port = await portFor(KEYS.state)
+      const kept = await upstreamState(port, this.#options.hasKey, states[0]?.nodes ?? [])
+      const texts = [...states, kept].map(({ users, revocations, nodes }) =>
         JSON.stringify([users, revocations, nodes].map((list) => list.toSorted())),
       )
       if (texts.every((text) => text === texts[0]) || performance.now() > deadlineMs) {
         for (const [at, state] of states.entries())
           this.finals.push({ ...state, refused: await this.#refusedBy(at) })
+        this.finals.push(kept)
         return
       }
       await wait(500)

@@ -5,7 +5,7 @@ import type { Span } from '../../history/history.ts'
 import type { Direction } from '../../support/topologies/tcp-proxy.ts'
 import { FAULTS, mainNode, type Fault } from '../faults.ts'
 import type { Stage } from '../stage.ts'
-import { forge } from './forger.ts'
+import { forge, replay } from './forger.ts'
 import { KEYS } from './keys.ts'
 
 /** Where and how a fault of the control plane strikes. */
@@ -17,6 +17,8 @@ export interface ControlScene {
   readonly isLong: boolean
   /** Entries that were published so far, as a native client got them. */
   readonly entries: () => readonly string[]
+  /** Commits a revocation of which gateways get no message. */
+  readonly revokeUnheard: () => Promise<void>
   /** Gateways that were not heard. */
   readonly cutOffs: CutOff[]
   /** When the upstream forgot something. */
@@ -170,6 +172,28 @@ export const CONTROL_FAULTS: Readonly<Record<string, ControlFault>> = {
   },
   'one-way-up': partition('up'),
   'one-way-down': partition('down'),
+  unheard: {
+    topologies: EVERYWHERE,
+    run: async ({ revokeUnheard }) => {
+      await revokeUnheard()
+      await wait(3_000)
+    },
+  },
+  /** A gateway that has just started has applied nothing yet that it would remember. */
+  'replay-kills': {
+    topologies: EVERYWHERE,
+    run: async ({ stage, dice, entries }) => {
+      const gateway = dice.pick(stage.gateways)
+      await gateway.kill()
+      await gateway.start()
+      await wait(2_000)
+      const kills = entries().filter((payload) => payload.includes('"order":["k"'))
+      for (const payload of kills.slice(-8)) {
+        await replay(await keeper(stage), stage.upstream.kind === 'cluster', payload)
+        await wait(300)
+      }
+    },
+  },
   forge: {
     topologies: EVERYWHERE,
     run: async ({ stage, dice, entries }) => {

@@ -23,6 +23,14 @@ function greedy(dice: Dice, uuid: string, lifted: string): Entry {
   return { uuid, origin, atMs: Date.now(), registers, order: undefined }
 }
 
+/** Publishes an entry again, as if it came after the last one. */
+export async function replay(node: Node, isCluster: boolean, payload: string): Promise<void> {
+  const last = textOf(await node.ask('HGET', KEYS.state, 'last')) || '-'
+  const [, , mac, ...body] = payload.split(' ')
+  const again = [last, `${Date.now()}-0`, mac, ...body].join(' ')
+  await node.ask(isCluster ? 'SPUBLISH' : 'PUBLISH', KEYS.entries, again)
+}
+
 /**
  * Does once what somebody may do who can write to the upstream, and has no key of gateways: entries that are unsigned, forged, taken
  * from the log or cut off, on the channel, in the log and in the state.

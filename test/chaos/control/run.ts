@@ -6,13 +6,18 @@
  * --seed N --gateways N --program redis-server|valkey-server --long N --lease SECONDS --no-key --dump FILE
  * --orders revoke-sub,revoke-channel,lift,role,kill]`; `kill*50,pause*20`
  * strikes so often, well mixed, and then ends. Exits with 1 if a promise was broken.
+ *
+ * `npm run chaos:control -- --mutants [--only TEXT]` takes the guards of the control plane out, one after another, and exits with 1 if
+ * that stays unnoticed.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { describeHistory } from '../../history/describe.ts'
 import type { Program } from '../../support/topologies/node.ts'
 import { planOf } from '../plan.ts'
+import { buildMutant, removeMutants } from '../mutants.ts'
 import { controlChaos, type ControlChaosOptions, type ControlReport } from './control-chaos.ts'
+import { CONTROL_MUTANTS } from './control-mutants.ts'
 import { CONTROL_FAULTS } from './faults.ts'
 import type { Realm } from './orders.ts'
 
@@ -33,6 +38,8 @@ const { values } = parseArgs({
     orders: { type: 'string' },
     key: { type: 'boolean', default: true },
     dump: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
   },
 })
 
@@ -42,31 +49,63 @@ const MOST_SHOWN = 20
 const tell = (text: string): void =>
   console.log(`${new Date().toISOString().slice(11, 23)} ${text}`)
 
-const topology = values.topology as ControlChaosOptions['topology']
-const possible = Object.entries(CONTROL_FAULTS)
-  .filter(([, { topologies }]) => topologies.includes(topology))
-  .map(([name]) => name)
-const faults = values.fault === undefined ? possible : planOf(values.fault)
-const isCounted = values.fault?.includes('*') === true
-const report = await controlChaos({
-  topology,
-  program: values.program as Program,
-  gateways: Number(values.gateways),
-  rate: Number(values.rate),
-  restMs: Number(values.rest),
-  seed: Number(values.seed),
-  faults,
-  rounds: isCounted ? faults.length : Number(values.rounds),
-  seconds: Number(values.seconds ?? (isCounted ? Number.POSITIVE_INFINITY : 60)),
-  longEvery: Number(values.long),
-  hasKey: values.key,
-  leaseSeconds: Number(values.lease),
-  ...(values.orders === undefined ? {} : { kinds: values.orders.split(',') as Realm['kinds'] }),
-  tell,
-})
-print(report)
-if (values.dump !== undefined) writeFileSync(values.dump, dump(report), 'latin1')
-process.exit(report.violations.length + report.readiness.late.length > 0 ? 1 : 0)
+process.exit(values.mutants ? await tryMutants() : await run())
+
+/** Takes out one guard after another. @returns The exit code: 1 if one was not missed. */
+async function tryMutants(): Promise<number> {
+  let survivors = 0
+  for (const [serial, mutant] of CONTROL_MUTANTS.entries()) {
+    if (!mutant.name.includes(values.only)) continue
+    const { topology = 'standalone', faults, isLong, kinds, restMs = Number(values.rest) } = mutant
+    const { violations } = await controlChaos({
+      ...{ topology, faults, restMs, dist: buildMutant(mutant, serial), gateways: 3 },
+      ...(kinds === undefined ? {} : { kinds }),
+      program: values.program as Program,
+      rate: Number(values.rate),
+      seed: Number(values.seed),
+      rounds: 2,
+      seconds: faults.length === 0 ? 6 : 60,
+      longEvery: isLong ? 1 : 1_000,
+      hasKey: true,
+      leaseSeconds: Number(values.lease),
+    })
+    const promises = [...new Set(violations.map(({ promise }) => promise))]
+    if (promises.length === 0) survivors++
+    tell(`${promises.length > 0 ? 'caught' : 'SURVIVES'}: ${mutant.name}: ${promises.join(', ')}`)
+  }
+  removeMutants()
+  console.log(`${survivors} mutants survive`)
+  return survivors > 0 ? 1 : 0
+}
+
+/** @returns The exit code. */
+async function run(): Promise<number> {
+  const topology = values.topology as ControlChaosOptions['topology']
+  const possible = Object.entries(CONTROL_FAULTS)
+    .filter(([, { topologies }]) => topologies.includes(topology))
+    .map(([name]) => name)
+  const faults = values.fault === undefined ? possible : planOf(values.fault)
+  const isCounted = values.fault?.includes('*') === true
+  const report = await controlChaos({
+    topology,
+    program: values.program as Program,
+    gateways: Number(values.gateways),
+    rate: Number(values.rate),
+    restMs: Number(values.rest),
+    seed: Number(values.seed),
+    faults,
+    rounds: isCounted ? faults.length : Number(values.rounds),
+    seconds: Number(values.seconds ?? (isCounted ? Number.POSITIVE_INFINITY : 60)),
+    longEvery: Number(values.long),
+    hasKey: values.key,
+    leaseSeconds: Number(values.lease),
+    ...(values.orders === undefined ? {} : { kinds: values.orders.split(',') as Realm['kinds'] }),
+    tell,
+  })
+  print(report)
+  if (values.dump !== undefined) writeFileSync(values.dump, dump(report), 'latin1')
+  return report.violations.length + report.readiness.late.length > 0 ? 1 : 0
+}
 
 function dump({ history: { history, orders } }: ControlReport): string {
   const lines = orders.map((order) => `${order.sent.tick} ${JSON.stringify(order)}\n`)
@@ -83,7 +122,9 @@ function print({
   rejected,
   seconds,
 }: ControlReport): void {
-  console.log(`${topology}, seed ${values.seed}: ${rounds} faults in ${seconds.toFixed(0)} s`)
+  console.log(
+    `${values.topology}, seed ${values.seed}: ${rounds} faults in ${seconds.toFixed(0)} s`,
+  )
   for (const [name, figure] of Object.entries(figures))
     console.log(`${String(figure).padStart(9)} ${name}`)
   for (const counts of [replies, errors, rejected])

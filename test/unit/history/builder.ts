@@ -80,7 +80,7 @@ export class Story {
         add({ type: 'message', kind: 'channel', name: channel, channel, message: undefined }),
       gap: (fromMs, toMs, channel) => add({ type: 'gap', name: channel, fromMs, toMs }),
       answered: (message) => add({ type: 'answered', message }),
-      close: (by = 'server') => add({ type: 'closed', by }),
+      close: (by = 'server', reason = '') => add({ type: 'closed', by, reason }),
       control: (payload) => add({ type: 'control', payload }),
       nonsense: () => add({ type: 'nonsense', text: 'a reply to nothing' }),
     }
@@ -148,7 +148,7 @@ export interface Teller {
   getBytesOfNobody(channel: string): void
   gap(fromMs: number, toMs: number, channel?: string): void
   answered(message: Message): void
-  close(by?: 'server' | 'client'): void
+  close(by?: 'server' | 'client', reason?: string): void
   /** Gets an entry of the log of gateways. */
   control(payload: string): void
   nonsense(): void

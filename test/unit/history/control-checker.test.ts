@@ -277,6 +277,17 @@ describe('C3 and C4', () => {
   })
 })
 
+test('C6: a kill closes nothing that came after it', () => {
+  const told = new ControlStory()
+  const old = told.session('eve').join('news')
+  told.ordered({ type: 'kill', sub: 'eve' })
+  old.close('server', '1000 ')
+  expect(broken(told)).toEqual([])
+  told.story.wait(1_000)
+  told.session('eve').join('news').close('server', '1000 ')
+  expect(broken(told)).toEqual(['C6'])
+})
+
 test('Figures say how much was looked at', () => {
   const { told, message } = afterEntry(GONE)
   told.session('bob').join('news').get(message)

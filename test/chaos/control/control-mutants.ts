@@ -1,0 +1,84 @@
+import type { Mutant } from '../mutants.ts'
+import type { ControlChaosOptions } from './control-chaos.ts'
+
+/** A guard of the control plane that is taken out on purpose. */
+export interface ControlMutant extends Omit<Mutant, 'topology'> {
+  readonly topology?: ControlChaosOptions['topology']
+  readonly kinds?: ControlChaosOptions['kinds']
+  /** Time between two orders at a gateway, in ms. */
+  readonly restMs?: number
+}
+
+/** Each of them has to be caught. */
+export const CONTROL_MUTANTS: readonly ControlMutant[] = [
+  {
+    name: 'an entry follows the one before it',
+    file: 'server/control/follower.js',
+    search: 'if (logged.previous !== this.position.id) {',
+    replace: 'if (false) {',
+    faults: ['unheard'],
+    restMs: 50,
+  },
+  {
+    name: 'a gateway fences itself before its lease ends',
+    file: 'server/control/shared-control.js',
+    search: 'if (this.#parts.clock.monotonicMs() >= this.#lease.servesUntilMs)',
+    replace: 'if (false)',
+    faults: ['one-way-up'],
+    isLong: true,
+  },
+  {
+    name: 'the lease is looked at before what was read is delivered',
+    file: 'server/control/shared-control.js',
+    search: 'beforeRead() {',
+    replace: 'beforeRead() { return;',
+    faults: ['stop-gateway'],
+    isLong: true,
+  },
+  {
+    name: 'what the upstream lacks is committed anew',
+    file: 'server/control/follower.js',
+    search: 'if (lacking.length > 0) {',
+    replace: 'lacking.length = 0; if (false) {',
+    faults: ['flush'],
+  },
+  {
+    name: 'what was applied is on disk',
+    file: 'server/token/revoke/journal.js',
+    search: 'return this.#write(entries);',
+    replace: 'return Promise.resolve(true);',
+    faults: ['kill-all'],
+  },
+  {
+    name: 'an entry has the signature of a gateway',
+    file: 'server/control/signature.js',
+    search: "? undefined : 'forged'",
+    replace: '? undefined : undefined',
+    faults: ['forge'],
+  },
+  {
+    name: 'an edit follows the version before it',
+    file: 'server/control/scripts.js',
+    search: 'isWritten = storedVersion == version - 1',
+    replace: 'isWritten = true',
+    faults: [],
+    kinds: ['role'],
+    restMs: 10,
+  },
+  {
+    name: 'a kill is for what was there when it was ordered',
+    file: 'server/client/shared-kills.js',
+    search: 'Math.max(0, this.#upstreamMs() - atMs)',
+    replace: '0',
+    faults: ['replay-kills'],
+    kinds: ['kill'],
+    restMs: 100,
+  },
+  {
+    name: 'a commit reaches the other gateways',
+    file: 'server/control/follower.js',
+    search: 'const applied = this.#putInForce(ledger.newer(registers), change);',
+    replace: 'const applied = 0;',
+    faults: [],
+  },
+]
