@@ -95,6 +95,8 @@ export class LinkReader {
   #waiting = 0
   /** Bytes that the unfinished frame at the front takes at least. */
   #needed = 0
+  /** How far the unfinished frame at the front is known: a long reply is not looked through again with each chunk. */
+  #scanned: { readonly bytes: number; readonly missing: number[] } | undefined
   /** The content of the bulk string that was found last; `#end` is also the end of the last line. */
   #start = 0
   #end = 0
@@ -185,6 +187,7 @@ export class LinkReader {
     this.#needed = 0
     const end = this.#handOver(bytes, at)
     if (end < 0) this.#needed -= at
+    else this.#scanned = undefined
     return end
   }
 
@@ -277,22 +280,22 @@ export class LinkReader {
 
   /** Finds the end of any value. @returns -1 if not all of it is there. */
   #frameEnd(bytes: Buffer, from: number): number {
-    let at = from
+    let at = from + (this.#scanned?.bytes ?? 0)
     /** Values still to come, by depth. */
-    const missing = [1]
+    const missing = this.#scanned?.missing ?? [1]
     while (missing.length > 0) {
       const left = missing.length - 1
       if (missing[left] === 0) {
         missing.pop()
         continue
       }
-      ;(missing[left] as number)--
-      if (at >= bytes.length) return -1
+      const begin = at - from
+      if (at >= bytes.length) return this.#unfinished(begin, missing)
       const type = String.fromCharCode(bytes[at] as number)
       if (!TYPES.includes(type)) throw new RespProtocolError('ERR_RESP_TYPE', 'no type begins so')
       const lineEnd = bytes.indexOf(LF, at)
       if (lineEnd < 0) {
-        if (bytes.length - at <= MOST_LINE_BYTES) return -1
+        if (bytes.length - at <= MOST_LINE_BYTES) return this.#unfinished(begin, missing)
         throw new RespProtocolError('ERR_RESP_LINE_LIMIT', 'a line is too long')
       }
       const line = at + 1
@@ -302,10 +305,12 @@ export class LinkReader {
         if (length > MOST_FRAME_BYTES)
           throw new RespProtocolError('ERR_RESP_BULK_LIMIT', 'a reply is too large')
         if (length >= 0) at += length + 2
-        if (at <= bytes.length) continue
-        this.#needed = at
-        return -1
+        if (at > bytes.length) {
+          this.#needed = at
+          return this.#unfinished(begin, missing)
+        }
       }
+      ;(missing[left] as number)--
       if (!'*%~>|'.includes(type)) continue
       const count = Math.max(this.#integer(bytes, line) ?? 0, 0)
       if (missing.length >= MOST_DEPTH) {
@@ -315,6 +320,12 @@ export class LinkReader {
       missing.push(type === '%' ? 2 * count : type === '|' ? 2 * count + 1 : count)
     }
     return at
+  }
+
+  /** @param bytes The beginning of the value that is not whole, from that of its frame. */
+  #unfinished(bytes: number, missing: number[]): -1 {
+    this.#scanned = { bytes, missing }
+    return -1
   }
 }
 

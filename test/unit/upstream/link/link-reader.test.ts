@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { RespProtocolError } from '../../../../shared/resp/error.ts'
 import type { RespValue } from '../../../../shared/resp/types.ts'
 import type { Payload } from '../../../../server/delivery/segment.ts'
@@ -119,6 +119,19 @@ describe('A link reader hands over', () => {
       ['message', 'channel', 'n', 'n', payload],
       ['value', 7],
     ])
+  })
+
+  test('a reply of many values, of which each is looked at once although it comes in many chunks', () => {
+    const whole = bytes(`*4000\r\n${'$6\r\nroom:1\r\n'.repeat(2_000)}${':1\r\n'.repeat(2_000)}`)
+    const chunks = Array.from({ length: Math.ceil(whole.length / 100) }, (_, at) =>
+      whole.subarray(at * 100, (at + 1) * 100),
+    )
+    const looks = vi.spyOn(Buffer.prototype, 'indexOf')
+    const taken = read(chunks)
+    const count = looks.mock.calls.length
+    looks.mockRestore()
+    expect(taken).toHaveLength(1)
+    expect(count).toBeLessThan(20_000)
   })
 
   test('nothing more once it has been stopped, not even what has been read already', () => {
