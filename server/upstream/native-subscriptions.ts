@@ -13,7 +13,7 @@ import { nodeText } from './node.ts'
 const NAMES_AT_ONCE = 10_000
 
 /** A node with more channels is not asked for their names: it would do nothing else meanwhile. */
-const MOST_CHANNELS = 200_000
+const MOST_CHANNELS = 50_000
 
 const COMMANDS = {
   channel: { count: 'NUMSUB', list: 'CHANNELS', figure: 'pubsub_channels' },

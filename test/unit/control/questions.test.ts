@@ -210,28 +210,37 @@ describe('An answer', () => {
     expect(outcomesOf(one!)['partial']).toBe(1)
   })
 
-  test('that nobody asked for, comes twice or is broken changes nothing', async () => {
-    const { fleet, gateways } = await fleetOf(2)
-    const [one, two] = gateways
+  test('counts once, and only where this gateway has asked, and not in its own name', async () => {
+    const { fleet, gateways } = await fleetOf(3)
+    const [one, two, three] = gateways
     const { id } = one!.control.self
-    const forge = (number: number, item: string, node = two!.control.self.id): void => {
+    const forge = (number: number, item: string, node: string): void => {
       const answer = { node, number, part: 0, state: 'last', items: [item] } as const
       fleet.server.publish(ackOf(id), encodeAnswer(answer))
     }
-    forge(9, '0 5')
-    two!.model.line.hold()
+    for (const gateway of [two!, three!]) gateway.model.line.hold()
     const asked = one!.control.questions.counts('channel', ['a'])
-    forge(1, '7 5')
-    forge(1, '0 5')
-    forge(1, '0 5', id)
+    forge(9, '0 100', two!.control.self.id)
+    forge(1, '0 5', two!.control.self.id)
+    forge(1, '0 7', two!.control.self.id)
+    forge(1, '0 9', id)
+    forge(1, '7 9', STRANGER)
+    forge(1, 'nonsense', `${STRANGER.slice(1)}0`)
     fleet.server.publish(ackOf(id), Buffer.from('=nonsense'))
-    expect(await fleet.outcome(asked)).toEqual([0])
-    two!.model.line.release()
-    const again = one!.control.questions.counts('channel', ['a'])
+    expect(await fleet.outcome(asked)).toEqual([5])
+  })
+
+  test('is not taken beyond 16 MB, whoever sends it', async () => {
+    const { fleet, gateways } = await fleetOf(2)
+    const [one, two] = gateways
     two!.model.line.hold()
-    forge(2, 'nonsense', STRANGER)
-    two!.model.line.release()
-    expect(await fleet.outcome(again)).toEqual([0])
+    const asked = one!.control.questions.names('channel', undefined)
+    for (let part = 0; part < 20; part++) {
+      const items = [`${part}`.padEnd(1_048_576, '-')]
+      const answer = { node: STRANGER, number: 1, part, state: 'more', items } as const
+      fleet.server.publish(ackOf(one!.control.self.id), encodeAnswer(answer))
+    }
+    expect([...(await fleet.outcome(asked))]).toHaveLength(15)
   })
 
   test('leaves the others out where 64 questions wait for theirs already', async () => {

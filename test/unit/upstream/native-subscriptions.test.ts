@@ -82,7 +82,7 @@ describe('What is subscribed to at an upstream', () => {
   test('is not listed where there is so much of it that the node would stand still', async () => {
     const { gateway, node, asked } = serving()
     node.natives.add('channel', 'x')
-    node.channelFigure = 200_001
+    node.channelFigure = 50_001
     const answer = await answered(gateway, asked.names('channel', 'x'))
     expect(answer).toEqual({ value: [], isWhole: false })
   })
