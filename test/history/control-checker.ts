@@ -53,6 +53,14 @@ interface Delivery {
   readonly message: Message
 }
 
+/** A delivery that an entry before it forbids. */
+interface Denied {
+  readonly delivery: Delivery
+  readonly reason: string
+  /** The reason after the entries that have been looked at so far. */
+  readonly deny: () => string | undefined
+}
+
 type MessageEvent = Extract<SessionEvent, { readonly type: 'message' }>
 
 type Reporter = (promise: string, text: string) => void
@@ -135,6 +143,7 @@ function checkPlaces(
     if (!events.some(({ type }) => type === 'control')) continue
     let inForce = new InForce()
     const looked = new Set<Message>()
+    let denied: Denied[] = []
     for (const event of events) {
       // Two masters have two orders: only one of them lasts.
       if (history.topology === 'sentinel' && isWithin(event.ms, history.disturbed)) {
@@ -148,6 +157,10 @@ function checkPlaces(
         seen.add(commit.uuid)
         figures.commits++
         inForce.apply(commit)
+        // What is given back before it is delivered may be delivered: a gateway that catches up is ahead of its messages.
+        denied = denied.filter(
+          ({ delivery, deny }) => delivery.event.tick < event.tick || deny() !== undefined,
+        )
       }
       if (history.topology === 'cluster') continue
       if (event.type !== 'message' || !event.message || looked.has(event.message)) continue
@@ -159,11 +172,12 @@ function checkPlaces(
         const { channel } = message
         const { kind, name } = delivery.event
         // A lift is in force where it was ordered before it is committed.
-        const reason = inForce.denial(delivery.identity, { kind, name, channel }, (label) =>
-          isLifted(lifts, label, delivery.event.tick),
-        )
-        if (reason !== undefined)
-          report('C1', `${describe(delivery)}, published after the commit of ${reason}`)
+        const deny = (): string | undefined =>
+          inForce.denial(delivery.identity, { kind, name, channel }, (label) =>
+            isLifted(lifts, label, delivery.event.tick),
+          )
+        const reason = deny()
+        if (reason !== undefined) denied.push({ delivery, reason, deny })
       }
       const others = holders.get(message.channel)
       if (!others) continue
@@ -172,6 +186,8 @@ function checkPlaces(
         if (inForce.denial(identity, wanted) !== undefined) figures.withheld++
       }
     }
+    for (const { delivery, reason } of denied)
+      report('C1', `${describe(delivery)}, published after the commit of ${reason}`)
   }
   return figures
 }

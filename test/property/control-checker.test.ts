@@ -179,15 +179,23 @@ const DAMAGES: Readonly<
     const { story } = told
     for (const { identity, teller } of holders) {
       const inForce = new InForce()
+      const isDenied = ({ channel }: Message): boolean =>
+        inForce.denial(identity, { kind: 'channel', name: channel, channel }) !== undefined
+      // What is given back later may come.
+      let forbidden: Message[] = []
       for (const event of nativeEvents(history)) {
-        if (event.type === 'control') inForce.apply(history.commits.get(event.payload) as Commit)
-        if (event.type !== 'message' || !event.message) continue
-        const { channel } = event.message
-        if (!inForce.denial(identity, { kind: 'channel', name: channel, channel })) continue
-        story.wait(1)
-        teller.get(event.message)
-        return true
+        if (event.type === 'control') {
+          inForce.apply(history.commits.get(event.payload) as Commit)
+          forbidden = forbidden.filter(isDenied)
+        }
+        if (event.type === 'message' && event.message && isDenied(event.message))
+          forbidden.push(event.message)
       }
+      const [message] = forbidden
+      if (!message) continue
+      story.wait(1)
+      teller.get(message)
+      return true
     }
     return false
   },

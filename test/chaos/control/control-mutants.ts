@@ -24,15 +24,7 @@ export const CONTROL_MUTANTS: readonly ControlMutant[] = [
     file: 'server/control/shared-control.js',
     search: 'if (this.#parts.clock.monotonicMs() >= this.#lease.servesUntilMs)',
     replace: 'if (false)',
-    faults: ['one-way-up'],
-    isLong: true,
-  },
-  {
-    name: 'the lease is looked at before what was read is delivered',
-    file: 'server/control/shared-control.js',
-    search: 'beforeRead() {',
-    replace: 'beforeRead() { return;',
-    faults: ['stop-gateway'],
+    faults: ['refuse-scripts'],
     isLong: true,
   },
   {

@@ -170,6 +170,19 @@ export const CONTROL_FAULTS: Readonly<Record<string, ControlFault>> = {
       }
     },
   },
+  /** Messages come, and no lease is renewed. */
+  'refuse-scripts': {
+    topologies: ALONE,
+    run: async ({ stage, dice, leaseMs, isLong, cutOffs }) => {
+      const node = await keeper(stage)
+      await node.ask('ACL', 'SETUSER', 'default', '-eval', '-evalsha')
+      const fromMs = Date.now()
+      await wait(isLong ? leaseMs + 2_500 : dice.below(leaseMs))
+      for (const at of stage.gateways.keys())
+        cutOffs.push({ place: `g${at}`, fromMs, toMs: Date.now() })
+      await node.ask('ACL', 'SETUSER', 'default', '+@all')
+    },
+  },
   'one-way-up': partition('up'),
   'one-way-down': partition('down'),
   unheard: {

@@ -61,6 +61,20 @@ describe('C1 by the place among the messages', () => {
     expect(broken(told)).toEqual([])
   })
 
+  test('what is given back before it is delivered may be delivered', () => {
+    const { told, native, eve, message } = afterEntry(roleOf('other'))
+    native.control(told.entry('r:1', 2, roleOf('news')))
+    expect(broken(told)).toEqual([])
+    eve.get(message)
+    expect(broken(told)).toEqual([])
+    const late = told.story.publish('news', 2)
+    native.control(told.entry('r:1', 3, roleOf('other')))
+    native.get(late)
+    eve.get(late)
+    native.control(told.entry('r:1', 4, roleOf('news')))
+    expect(broken(told)).toEqual(['C1'])
+  })
+
   test('a revocation that is being lifted takes nothing before that is committed', () => {
     const told = new ControlStory()
     const native = told.native('news')
