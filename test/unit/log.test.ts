@@ -219,6 +219,8 @@ test('parts that serve peers write no line that is not sampled, but for their ow
     // Of the servers upstream, which are not strangers: each problem once, and each connection that is lost.
     'upstream/link/link.ts',
     'upstream/link/sentinel-link.ts',
+    // Once.
+    'upstream/native-subscriptions.ts',
     'upstream/node-links.ts',
     'upstream/topology/sentinel.ts',
   ])
