@@ -37,12 +37,6 @@ export const SHARED_SEATS: Seats = {
   hurry: () => {},
 }
 
-/** Lowest of the priorities that a process may have in real time: it goes before all that have none. */
-const REAL_TIME = '1'
-
-/** Longest time that it may run without a pause, in µs; then the kernel ends it. */
-const REAL_TIME_US = 500_000
-
 /**
  * Gives the server the first processor, at the highest priority, and this process and all others the rest. Shared seats where that is not
  * possible: it takes Linux, two processors, and the right to raise priorities (root).
@@ -52,7 +46,7 @@ export function takeSeats(): Seats {
     const [first, ...rest] = allowedProcessors()
     if (first === undefined || rest.length === 0) return SHARED_SEATS
     const list = rest.join(',')
-    run('nice', '-n', '-20', 'chrt', '-f', REAL_TIME, 'true')
+    run('nice', '-n', '-20', 'true')
     run('taskset', '-a', '-c', '-p', list, `${process.pid}`)
     return {
       areApart: true,
@@ -65,11 +59,7 @@ export function takeSeats(): Seats {
         const group = `/proc/${pid}/autogroup`
         if (existsSync(group)) writeFileSync(group, '-20')
       },
-      hurry: ({ pid }) => {
-        // One that does not stop would stop the machine.
-        run('prlimit', `--rttime=${REAL_TIME_US}`, '--pid', `${pid}`)
-        run('chrt', '-f', '-p', REAL_TIME, `${pid}`)
-      },
+      hurry: ({ pid }) => run('renice', '-n', '-20', '-p', `${pid}`),
     }
   } catch {
     return SHARED_SEATS
