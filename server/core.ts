@@ -43,7 +43,7 @@ import { payloadOf } from './delivery/segment.ts'
 import { Turn } from './delivery/turn.ts'
 import { RespcastError } from './errors.ts'
 import { PeerLog, setLogLevel, type Logger } from './log.ts'
-import { nodeFacts, type NodeAddresses } from './node-facts.ts'
+import { nodeDigests, nodeFacts, type NodeAddresses } from './node-facts.ts'
 import { Registry, type PublishSpace } from './pubsub/registry.ts'
 import type { TokenExplainer } from './token/explain/explain.ts'
 import { validateRolePattern } from './token/grant/placeholders.ts'
@@ -217,6 +217,7 @@ export class Core implements Services {
     this.sharedRevocations = tokens.shared
     this.#openRevocations = tokens.open
     const startedAtMs = clock.wallMs()
+    const digests = config.cached(nodeDigests)
     this.control =
       parts.control ??
       createControl({
@@ -225,7 +226,7 @@ export class Core implements Services {
         settings: config,
         line: this.backplane.control,
         journal: tokens.sessions.revocations.journal,
-        describe: () => nodeFacts(this, this.addresses, startedAtMs),
+        describe: () => nodeFacts(this, this.addresses, startedAtMs, digests),
         local: this.registry,
         random,
         atEndOfTurn,

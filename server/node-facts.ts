@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { hostAndPort, isLoopback, splitAddress } from './addresses.ts'
 import type { Services } from './command/context.ts'
 import { issuersOf, type IssuerSettings } from './config/issuers.ts'
+import type { Settings } from './config/settings.ts'
 import type { NodeFacts } from './control/shared-control.ts'
 import { RESPCAST_VERSION } from './version.ts'
 
@@ -44,11 +45,22 @@ function shown(bound: readonly Bound[], everywhere: string): string {
 /** The parts of a server that its entry in the registry of gateways is about. */
 type Described = Pick<Services, 'clients' | 'clock' | 'config' | 'drain' | 'registry' | 'tokens'>
 
-/** Describes a gateway for the others. @param startedAtMs In ms since 1970. */
+/** The digests of the settings that gateways have to share: they change with the configuration alone. */
+export function nodeDigests(config: Settings): NodeFacts['digests'] {
+  return { issuers: digestOf(issuerTerms(config)), acl: digestOf(aclTerms(config)) }
+}
+
+/**
+ * Describes a gateway for the others.
+ *
+ * @param startedAtMs In ms since 1970.
+ * @param digests See {@link nodeDigests}.
+ */
 export function nodeFacts(
   { clients, config, drain, registry, tokens }: Described,
   addresses: NodeAddresses,
   startedAtMs: number,
+  digests: NodeFacts['digests'],
 ): NodeFacts {
   return {
     name: config.text('node-name') || nameOf(config, addresses),
@@ -60,7 +72,7 @@ export function nodeFacts(
     subscriptions:
       registry.channelCount('channel') + registry.channelCount('shard') + registry.patternCount,
     isDraining: drain.isDraining,
-    digests: { issuers: digestOf(issuerTerms(config)), acl: digestOf(aclTerms(config)) },
+    digests,
   }
 }
 
@@ -81,13 +93,13 @@ const KEYS = new Set([
 ])
 
 /** What decides which user a token becomes. */
-function issuerTerms(config: Described['config']): string {
+function issuerTerms(config: Settings): string {
   return JSON.stringify(issuersOf(config), (name, value: IssuerSettings[keyof IssuerSettings]) =>
     KEYS.has(name) ? undefined : value,
   )
 }
 
-function aclTerms(config: Described['config']): string {
+function aclTerms(config: Settings): string {
   return JSON.stringify([
     config.choice('acl-pubsub-default'),
     config.text('placeholder-separators'),

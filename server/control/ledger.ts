@@ -9,10 +9,6 @@ export class Ledger {
   readonly #known = new Map<string, Known>()
   #sweep: IterableIterator<[string, Known]> | undefined
 
-  get size(): number {
-    return this.#known.size
-  }
-
   /** The version of a register that an edit follows; undefined if nobody has set it. */
   stampOf(key: string): Stamp | undefined {
     return this.#known.get(key)

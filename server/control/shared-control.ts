@@ -87,13 +87,14 @@ export class SharedControl implements Control, ControlUser {
   readonly #ledger = new Ledger()
   readonly #follower: Follower
   readonly #lease: Lease
+  /** Asked at each publish and each read. */
+  readonly #loss: { readonly isClosed: boolean }
   readonly #acknowledgements: Acknowledgements
   /** By uuid of the entry. */
   readonly #works = new Map<string, Work>()
   /** Entries that are in force here and may not be in the log, in their order. */
   readonly #pending = new Map<string, Entry>()
   readonly #listeners: ((isFenced: boolean) => void)[] = []
-  readonly #rejected = new Map<string, number>()
   #number: number
   #nodes = new Map<string, KnownNode>()
   /** Digests of the others that the log has named as different. */
@@ -110,7 +111,6 @@ export class SharedControl implements Control, ControlUser {
   #problem: string | undefined
   /** Time of the upstream minus the monotonic time. */
   #offsetMs: number | undefined
-  #last = ''
   #lag = 0
   #acks = 0
   #ackSeconds = Number.NaN
@@ -123,6 +123,9 @@ export class SharedControl implements Control, ControlUser {
     this.#parts = parts
     this.#id = id
     this.#number = FIRST_OWN_NUMBER + Math.floor(random() * OWN_NUMBERS)
+    this.#loss = settings.cached((now) => ({
+      isClosed: now.choice('upstream-control-loss') === 'closed',
+    }))
     this.#lease = new Lease(settings.seconds('upstream-lease') * 1_000)
     this.channels = [names.entries, names.acknowledgementsOf(id), names.questions]
     this.questions = new Questions({
@@ -229,17 +232,13 @@ export class SharedControl implements Control, ControlUser {
 
   get figures(): ControlFigures {
     const nowMs = this.#parts.clock.monotonicMs()
-    const rejected = new Map(this.#rejected)
-    for (const [reason, count] of this.#parts.store.rejected) {
-      rejected.set(reason, (rejected.get(reason) ?? 0) + count)
-    }
     const fencedNowMs = this.#isFenced && this.#wasServing ? nowMs - this.#fencedMs : 0
     return {
       lag: this.#lag,
       ackSeconds: this.#ackSeconds,
       ackSecondsTotal: this.#ackSecondsTotal,
       acks: this.#acks,
-      rejected,
+      rejected: this.#parts.store.rejected,
       leaseSeconds: Math.max(0, this.#lease.endsMs - nowMs) / 1_000,
       isFenced: this.#isFenced,
       fences: this.#fences,
@@ -254,7 +253,7 @@ export class SharedControl implements Control, ControlUser {
   }
 
   checkLease(): void {
-    if (this.#isFenced || !this.#isClosedOnLoss) return
+    if (this.#isFenced || !this.#loss.isClosed) return
     if (this.#parts.clock.monotonicMs() >= this.#lease.servesUntilMs) this.#fence()
   }
 
@@ -357,10 +356,6 @@ export class SharedControl implements Control, ControlUser {
 
   beforeRead(): void {
     this.checkLease()
-  }
-
-  get #isClosedOnLoss(): boolean {
-    return this.#parts.settings.choice('upstream-control-loss') === 'closed'
   }
 
   #begin(
@@ -539,10 +534,9 @@ export class SharedControl implements Control, ControlUser {
     this.#problem = undefined
     this.#number = answer.number
     this.#offsetMs = answer.timeMs - (sentMs + nowMs) / 2
-    this.#last = answer.last
     this.#noteNodes(answer.nodes)
     this.#lease.accepted(sentMs, answer.last, this.#follower.position.id)
-    this.#lag = this.#last === this.#follower.position.id ? 0 : 1
+    this.#lag = answer.last === this.#follower.position.id ? 0 : 1
     this.#judge()
     return answer
   }
@@ -551,7 +545,7 @@ export class SharedControl implements Control, ControlUser {
     this.#lag = 0
     const nowMs = this.#parts.clock.monotonicMs()
     if (!this.#isFenced) this.#parts.line.admit()
-    else if (nowMs < this.#lease.servesUntilMs || !this.#isClosedOnLoss) this.#serve()
+    else if (nowMs < this.#lease.servesUntilMs || !this.#loss.isClosed) this.#serve()
     else void this.#beat()
     void this.#commitPending()
   }
