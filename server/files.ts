@@ -4,6 +4,7 @@ import {
   fchmodSync,
   fsyncSync,
   openSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -13,9 +14,27 @@ import {
 import * as asyncFiles from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { RespcastError } from './errors.ts'
 
 /** Permissions of a file that holds secrets: only its owner may read and write it. */
 export const SECRET_MODE = 0o600
+
+/**
+ * Reads a file that a directive names.
+ *
+ * @throws RespcastError `ERR_CONFIG` names the directive and the file.
+ */
+export function readNamedFile(directive: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new RespcastError(
+      'ERR_CONFIG',
+      `${directive} ${path}: cannot be read (${code}). Give the path of a readable file.`,
+    )
+  }
+}
 
 /** The file system as {@link replaceFileLater} uses it; tests break it. */
 export type Files = Pick<

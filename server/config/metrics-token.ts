@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { RespcastError } from '../errors.ts'
+import { readNamedFile } from '../files.ts'
 import type { Settings } from './settings.ts'
 
 /** Shorter ones can be guessed. */
@@ -14,7 +14,10 @@ const LEAST_BYTES = 16
 export function readMetricsToken(settings: Settings): string | undefined {
   const path = settings.path('metrics-token-file')
   const directive = path === '' ? 'metrics-token' : `metrics-token-file ${path}`
-  const text = path === '' ? settings.text('metrics-token') : contentOf(path)
+  const text =
+    path === ''
+      ? settings.text('metrics-token')
+      : readNamedFile('metrics-token-file', path).toString('latin1')
   if (path === '' && text === '') return undefined
   const token = text.replace(/\r?\n$/, '')
   if (/^[!-~]+$/.test(token) && token.length >= LEAST_BYTES) return token
@@ -22,16 +25,4 @@ export function readMetricsToken(settings: Settings): string | undefined {
     'ERR_CONFIG',
     `${directive}: a token is at least ${LEAST_BYTES} printable characters without spaces. Make one with: openssl rand -hex 32`,
   )
-}
-
-function contentOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new RespcastError(
-      'ERR_CONFIG',
-      `metrics-token-file ${path}: cannot be read (${code}). Give the path of a readable file.`,
-    )
-  }
 }

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
+import { readNamedFile } from '../files.ts'
 
 /** Shorter keys can be guessed. */
 const LEAST_BYTES = 32
@@ -54,7 +54,7 @@ export function signatureBy(keys: readonly [Buffer, ...Buffer[]]): Signature {
 export function readSignature(settings: Settings): Signature {
   if (settings.text('upstream-control-key-file') === '') return NO_SIGNATURE
   const path = settings.path('upstream-control-key-file')
-  const lines = contentOf(path).split('\n')
+  const lines = readNamedFile('upstream-control-key-file', path).toString('latin1').split('\n')
   const [first, ...others] = lines
     .map((line) => line.replaceAll(/^[ \t\r]+|[ \t\r]+$/g, ''))
     .filter((line) => line !== '')
@@ -66,18 +66,6 @@ export function readSignature(settings: Settings): Signature {
     throw unusable(path, `a key has fewer than ${LEAST_BYTES} bytes`)
   }
   return signatureBy([first, ...others])
-}
-
-function contentOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new RespcastError(
-      'ERR_CONFIG',
-      `upstream-control-key-file ${path}: cannot be read (${code}). Give the path of a readable file.`,
-    )
-  }
 }
 
 function unusable(path: string, problem: string): RespcastError {

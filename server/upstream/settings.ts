@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { NameOf } from '../config/directives.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Config } from '../config/store.ts'
 import { RespcastError } from '../errors.ts'
+import { readNamedFile } from '../files.ts'
 import { parseUpstream, type UpstreamAddress } from './address.ts'
 
 /** A login; byte strings. */
@@ -203,14 +203,5 @@ function readPem(settings: Settings, name: TextName): Buffer | undefined {
 }
 
 function readFile(settings: Settings, name: TextName): Buffer {
-  const path = settings.path(name)
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new RespcastError(
-      'ERR_CONFIG',
-      `${name} ${path}: cannot be read (${code}). Give the path of a readable file.`,
-    )
-  }
+  return readNamedFile(name, settings.path(name))
 }

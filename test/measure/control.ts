@@ -11,22 +11,11 @@ import { connectRaw, type RawClient } from '../support/resp-client.ts'
 import { waitUntil } from '../support/topologies/ask-node.ts'
 import { GatewayProcess } from '../support/topologies/gateway.ts'
 import { startStandalone } from '../support/topologies/standalone.ts'
+import { nowMs, sleep, spread } from './figures.ts'
 import { DirectLine } from '../support/direct-line.ts'
 
 const only = process.argv[2] ?? ''
 const NAMES = controlNames('default')
-
-const nowMs = (): number => performance.now()
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN
-}
-
-function spread(values: readonly number[]): string {
-  return `p50 ${quantile(values, 0.5).toFixed(2)} ms, p99 ${quantile(values, 0.99).toFixed(2)} ms, worst ${Math.max(...values).toFixed(2)} ms, of ${values.length}`
-}
 
 /** So many token sessions of a subject, each subscribed to one channel. @returns Their clients. */
 async function sessions(gateway: GatewayProcess, sub: string, count: number): Promise<RawClient[]> {

@@ -8,21 +8,10 @@ import { waitUntil } from '../support/topologies/ask-node.ts'
 import { startCluster } from '../support/topologies/cluster.ts'
 import { GatewayProcess } from '../support/topologies/gateway.ts'
 import { startSentinelTrio } from '../support/topologies/sentinel.ts'
+import { nowMs, sleep, spread } from './figures.ts'
 import { startStandalone } from '../support/topologies/standalone.ts'
 
 const only = process.argv[2] ?? ''
-
-const nowMs = (): number => performance.now()
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN
-}
-
-function spread(values: readonly number[]): string {
-  return `p50 ${quantile(values, 0.5).toFixed(2)} ms, p99 ${quantile(values, 0.99).toFixed(2)} ms, worst ${Math.max(...values).toFixed(2)} ms, of ${values.length}`
-}
 
 /** Its TCP clients stay, whatever they miss. */
 function startGateway(upstream: string): Promise<GatewayProcess> {
