@@ -119,5 +119,5 @@ export function readKillOrder(json: string): KillOrder | undefined {
     ([name, value]) =>
       Object.hasOwn(FILTERS, name) && FILTERS[name as keyof KillOrder].isValue(value),
   )
-  return isGood ? (read as KillOrder) : undefined
+  return isGood ? read : undefined
 }

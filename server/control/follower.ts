@@ -352,7 +352,8 @@ function sum(counts: readonly (number | Promise<number>)[]): number | Promise<nu
   let total = 0
   for (const count of counts) {
     if (typeof count !== 'number') {
-      return Promise.all(counts).then((all) => all.reduce((sumSoFar, each) => sumSoFar + each, 0))
+      const all = Promise.all(counts.map((each) => Promise.resolve(each)))
+      return all.then((numbers) => numbers.reduce((sumSoFar, each) => sumSoFar + each, 0))
     }
     total += count
   }

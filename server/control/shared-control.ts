@@ -296,6 +296,7 @@ export class SharedControl implements Control, ControlUser {
         case 'conflict':
           await this.#overtaken(registers, answer.keys)
           return { state: 'conflict' }
+        case 'committed':
       }
       this.#pending.delete(uuid)
       const [hit, confirmed, isDurable] = await Promise.all([

@@ -28,7 +28,9 @@ setInterval(() => {
   lastMs = nowMs
 }, 1).unref()
 
-process.on('message', async (what) => {
+process.on('message', (what) => void tell(what))
+
+async function tell(what) {
   const turnMs = longestMs
   const told = what === 'last' ? await profile?.finish() : undefined
   globalThis.gc()
@@ -38,7 +40,7 @@ process.on('message', async (what) => {
   longestMs = 0
   profile?.reset()
   lastMs = processorMs()
-})
+}
 
 // It has a session of its own, and nothing else would end it where the parent is interrupted.
 process.on('disconnect', () => process.exit(0))

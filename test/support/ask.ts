@@ -53,3 +53,8 @@ function textOf(key: Plain): string {
   if (typeof key !== 'string') throw new Error('the key of a map is no string')
   return key
 }
+
+/** A reply as text; lists and maps as JSON. */
+export function shownPlain(reply: Plain): string {
+  return typeof reply === 'object' ? JSON.stringify(reply) : String(reply)
+}

@@ -20,7 +20,7 @@ import {
   type Place,
   type Transport,
 } from '../../history/recorder.ts'
-import type { PlainMap } from '../../support/ask.ts'
+import { shownPlain, type PlainMap } from '../../support/ask.ts'
 import type { GatewayProcess } from '../../support/topologies/gateway.ts'
 import { publisher, startActor, subscriber, type Actor, type Names } from '../actors.ts'
 import { ReadinessWatch } from '../readiness.ts'
@@ -304,7 +304,7 @@ class Run {
       const operator = await Operator.connect(port)
       for (const role of ROLES) {
         const reply = await operator.ask(...roleWords(role, [...CHANNELS, ...PATTERNS]))
-        if (reply !== 'OK') throw new Error(`ACL SETUSER: ${String(reply)}`)
+        if (reply !== 'OK') throw new Error(`ACL SETUSER: ${shownPlain(reply)}`)
       }
       operator.close()
     }
@@ -377,8 +377,7 @@ class Run {
     const deadlineMs = performance.now() + AGREED_MS
     for (;;) {
       const states = await Promise.all(this.#stage.gateways.map((_, at) => this.#stateOf(at)))
-      const { portFor } = this.#stage.upstream.servers
-      const port = await portFor(KEYS.state)
+      const port = await this.#stage.upstream.servers.portFor(KEYS.state)
       const kept = await upstreamState(port, this.#options.hasKey, states[0]?.nodes ?? [])
       const texts = [...states, kept].map(({ users, revocations, nodes }) =>
         JSON.stringify([users, revocations, nodes].map((list) => list.toSorted())),
@@ -400,12 +399,14 @@ class Run {
     const users = (await operator.ask('ACL', 'LIST')) as readonly string[]
     const revocations = [...(await operator.revocations()).keys()]
     const nodes = (await operator.ask('RESPCAST', 'NODES')) as readonly PlainMap[]
-    const info = String(await operator.ask('INFO', 'control'))
+    const info = shownPlain(await operator.ask('INFO', 'control'))
     const [, rejected = ''] = /^control_rejected:(.*)$/m.exec(info) ?? []
     for (const [, reason = '', count] of rejected.matchAll(/([a-z]+)=(\d+)/g))
       this.rejected.set(`${name} ${reason}`, Number(count))
     operator.close()
-    const living = nodes.filter(({ fenced }) => fenced === 0).map(({ id }) => String(id))
+    const living = nodes
+      .filter(({ fenced }) => fenced === 0)
+      .map(({ id }) => shownPlain(id ?? null))
     return { place: name, users, revocations, nodes: living, refused: [] }
   }
 

@@ -2,7 +2,7 @@ import { isPush, type RespValue } from '../../../shared/resp/types.ts'
 import { RespReader } from '../../../shared/resp/reader.ts'
 import type { OrderOutcome } from '../../history/control-history.ts'
 import { connectTcp, type Wire } from '../../history/wire.ts'
-import { plain, type Plain, type PlainMap } from '../../support/ask.ts'
+import { plain, shownPlain, type Plain, type PlainMap } from '../../support/ask.ts'
 import { encodeCommand } from '../../support/resp-client.ts'
 
 /** Longest wait for an answer: a commit that waits for gateways takes a second, one without an upstream five. */
@@ -11,7 +11,10 @@ const PATIENCE_MS = 20_000
 /** An administrator's connection to a gateway. */
 export class Operator {
   readonly #wire: Wire
-  readonly #due: { resolve(reply: Plain): void; reject(error: Error): void }[] = []
+  readonly #due: {
+    readonly resolve: (reply: Plain) => void
+    readonly reject: (error: Error) => void
+  }[] = []
   isOpen = true
 
   private constructor(wire: Wire) {
@@ -65,9 +68,9 @@ export class Operator {
   /** The revocations in force: ids by reason. */
   async revocations(): Promise<Map<string, number>> {
     const reply = await this.ask('TOKEN', 'REVOCATIONS')
-    if (!Array.isArray(reply)) throw new Error(`TOKEN REVOCATIONS: ${String(reply)}`)
+    if (!Array.isArray(reply)) throw new Error(`TOKEN REVOCATIONS: ${shownPlain(reply)}`)
     const records = reply as readonly PlainMap[]
-    return new Map(records.map(({ reason, id }) => [String(reason), Number(id)]))
+    return new Map(records.map(({ reason, id }) => [shownPlain(reason ?? null), Number(id)]))
   }
 
   close(): void {
@@ -83,15 +86,15 @@ export class Operator {
 export function outcomeOf(reply: Plain): OrderOutcome {
   if (typeof reply === 'number' || reply === 'OK') return { state: 'everywhere' }
   if (typeof reply === 'object' && reply !== null && 'confirmed' in reply) {
-    const { missing, durable } = reply as PlainMap
+    const { missing, durable } = reply
     const names = (missing as readonly Plain[]).map(String)
-    const fencedInMs = Number((reply as PlainMap)['fenced-by'])
+    const fencedInMs = Number(reply['fenced-by'])
     if (durable !== 1) return { state: 'open' }
     return names.length === 0
       ? { state: 'everywhere' }
       : { state: 'partly', missing: names, fencedInMs }
   }
-  const text = String(reply)
+  const text = shownPlain(reply)
   const [, names, ms] = /not confirmed by (.*), fenced within (\d+) ms/.exec(text) ?? []
   if (names !== undefined)
     return { state: 'partly', missing: names.split(', '), fencedInMs: Number(ms) }

@@ -149,13 +149,13 @@ describe.each(PROGRAMS.filter((program) => findProgram(program) !== undefined))(
         const stoppedMs = performance.now()
         const answer = await answerOf(a, 'TOKEN', 'REVOKE', 'SUB', 'zoe')
         const [, ms = ''] = /NOREPLICAS durable, not confirmed by c, fenced within (\d+) ms/.exec(
-          String(answer),
+          textOf(answer),
         ) ?? [undefined]
         expect(Number(ms)).toBeGreaterThan(0)
         expect(Number(ms)).toBeLessThanOrEqual(LEASE_SECONDS * 1_000)
         for (let n = 0; n < 20; n++) await askNode(a, 'PUBLISH', 'room', `after ${n}`)
         const edit = await answerOf(a, 'ACL', 'SETUSER', 'late', 'on')
-        expect(String(edit)).toMatch(
+        expect(textOf(edit)).toMatch(
           /OK|NOREPLICAS in force in the log and here, not confirmed by c/,
         )
         // Nothing can be shown about a process that does not run before its bound is over.

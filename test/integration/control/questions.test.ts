@@ -68,7 +68,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true').each(KINDS)(
         for (const gateway of gateways) {
           const reply = await askNode(gateway, ...args)
           const items = Array.isArray(reply) ? itemsOf(reply) : itemsOf([reply])
-          found.push(args[1]?.endsWith('CHANNELS') === true ? items.toSorted() : items)
+          found.push(args[1]?.endsWith('CHANNELS') === true ? items.toSorted(byText) : items)
         }
         return found.every((items) => JSON.stringify(items) === JSON.stringify(expected))
       }).catch(() => {})
@@ -138,3 +138,7 @@ describe.skipIf(isMissing && process.env['CI'] !== 'true').each(KINDS)(
     })
   },
 )
+
+function byText(one: string | number, other: string | number): number {
+  return String(one) < String(other) ? -1 : 1
+}

@@ -485,7 +485,7 @@ describe.each(['valkey-server', 'redis-server'] as const)('the keys at a %s', (p
         await idOf(edit(store, user(2, 'mine')))
         await idOf(edit(store, user(5, 'mine too', 'y')))
         const { registers } = await stateOf(store)
-        expect(registers.map(({ value }) => value).sort()).toEqual(['mine', 'mine too'])
+        expect(registers.map(({ value = '' }) => value).sort()).toEqual(['mine', 'mine too'])
       })
 
       test('edits of one version still exclude each other', async () => {

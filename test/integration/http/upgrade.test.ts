@@ -72,12 +72,15 @@ describe('an upgrade that is served', () => {
     const collect = runInNewContext('gc') as () => void
     const server = await open.server()
     const requests: WeakRef<object>[] = []
-    const { emit } = Server.prototype
+    const emit = Reflect.get(Server.prototype, 'emit') as (
+      this: Server,
+      ...args: never[]
+    ) => boolean
     open.onEnd(() => void Reflect.deleteProperty(Server.prototype, 'emit'))
     Server.prototype.emit = function (this: Server, name: string, ...args: object[]) {
       if (name === 'upgrade') requests.push(new WeakRef(args[0] as object))
-      return Reflect.apply(emit, this, [name, ...args]) as boolean
-    } as typeof emit
+      return Reflect.apply(emit, this, [name, ...args] as never[])
+    } as typeof Server.prototype.emit
     const client = await open.session(server, '1', {})
     expect(requests).toHaveLength(1)
     for (let turn = 0; turn < 100 && requests[0]?.deref() !== undefined; turn++) {

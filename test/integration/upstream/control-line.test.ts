@@ -70,7 +70,7 @@ class Linked {
     await waitUntil('no problem is left', () => this.upstream.problems.length === 0)
   }
 
-  ask(...args: readonly string[]): Promise<RespValue | 'lost'> {
+  ask(...args: readonly string[]): Promise<RespValue> {
     return new Promise((resolve) => {
       this.line.ask({ answered: resolve, lost: () => resolve('lost') }, ...args)
     })

@@ -119,7 +119,7 @@ describe('What is subscribed to at an upstream', () => {
     const { gateway, node, asked } = serving()
     node.natives.add('channel', 'a')
     const waiting = asked.counts('channel', ['a'])
-    gateway.upstream.stop()
+    void gateway.upstream.stop()
     expect((await answered(gateway, waiting)).isWhole).toBe(false)
     expect(await asked.counts('channel', ['a'])).toEqual({ value: [0], isWhole: false })
   })

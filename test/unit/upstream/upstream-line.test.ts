@@ -16,7 +16,7 @@ function begun(authority: Authority = fixedNode(NODE)) {
   const user = new ControlRecorder()
   const gateway = new ModelGateway({}, () => 0, authority, silentLog(), user)
   const line = gateway.upstream.control as ControlLine
-  return { gateway, user, line, ...gateway }
+  return { gateway, user, line }
 }
 
 /** A gateway that has admitted its names, whenever it could, and a client that holds `a`. */

@@ -166,7 +166,7 @@ describe('A link reader that is paused', () => {
           taken.push(source + textOf(payload))
           if (source === 'stop') reader.pause()
         },
-        value: (value) => void taken.push(`value ${String(value)}`),
+        value: (value) => void taken.push(`value ${JSON.stringify(value)}`),
       })
       // Each chunk is lent: its memory is overwritten when it has been fed.
       for (const chunk of chunks) {
