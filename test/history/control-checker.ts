@@ -41,6 +41,8 @@ export interface ControlVerdict {
     readonly withheld: number
     /** Messages that were published while a gateway was beyond its lease. */
     readonly beyondLease: number
+    /** Edits of users of which it is known what they follow. */
+    readonly edits: number
     readonly finals: number
   }
 }
@@ -73,6 +75,7 @@ type Reporter = (promise: string, text: string) => void
  * - C3: what was acknowledged is in force in the end, at every gateway
  * - C4: in the end gateways agree
  * - C6: a kill closes what was there when it was ordered, and an entry that is published again nothing
+ * - C7: each edit of a user follows the one before it, and none that was acknowledged is overwritten by one that did not know it
  */
 export function checkControl(control: ControlHistory): ControlVerdict {
   const violations: Violation[] = []
@@ -83,6 +86,8 @@ export function checkControl(control: ControlHistory): ControlVerdict {
   const beyondLease = checkLeases(control, deliveries, report)
   checkEnd(control, report)
   checkKills(control, report)
+  const edits = checkEdits(control, report)
+  checkGrown(control, report)
   const count = (state: string): number =>
     control.orders.filter(({ outcome }) => outcome.state === state).length
   return {
@@ -97,6 +102,7 @@ export function checkControl(control: ControlHistory): ControlVerdict {
       open: count('open'),
       deliveries: deliveries.length,
       beyondLease,
+      edits,
       finals: control.finals.length,
     },
   }
@@ -136,10 +142,7 @@ function checkPlaces(
   }
   const holders = holdersOf(history.sessions, identities)
   const seen = new Set<string>()
-  const natives = history.sessions
-    .filter(({ place }) => place === NATIVE)
-    .toSorted((a, b) => (a.events[0]?.tick ?? 0) - (b.events[0]?.tick ?? 0))
-  for (const { events } of natives) {
+  for (const { events } of nativesOf(history.sessions)) {
     if (!events.some(({ type }) => type === 'control')) continue
     let inForce = new InForce()
     const looked = new Set<Message>()
@@ -190,6 +193,13 @@ function checkPlaces(
       report('C1', `${describe(delivery)}, published after the commit of ${reason}`)
   }
   return figures
+}
+
+/** The connections to the upstream, one after another. */
+function nativesOf(sessions: readonly Session[]): Session[] {
+  return sessions
+    .filter(({ place }) => place === NATIVE)
+    .toSorted((a, b) => (a.events[0]?.tick ?? 0) - (b.events[0]?.tick ?? 0))
 }
 
 /** The last identity of each subject that was subscribed to a channel, by channel. */
@@ -383,6 +393,59 @@ function checkKills({ history, identities, orders }: ControlHistory, report: Rep
     )
     if (!isOrdered)
       report('C6', `${name} is killed at ${place}, which nobody ordered since it is there`)
+  }
+}
+
+/** C7, by the chain of entries. @returns Edits of which it is known what they follow. */
+function checkEdits(control: ControlHistory, report: Reporter): number {
+  const seen = new Set<string>()
+  const contents = new Map<string, string>()
+  let last: string | undefined
+  /** The newest version of each user after the last entry. */
+  let versions = new Map<string, number>()
+  let edits = 0
+  for (const { events } of nativesOf(control.history.sessions)) {
+    for (const event of events) {
+      const commit = event.type === 'control' ? control.read(event.payload) : undefined
+      if (!commit || seen.has(commit.uuid)) continue
+      seen.add(commit.uuid)
+      // An entry is missing, or the upstream has forgotten some: nobody knows what was there.
+      if (commit.previous !== last) versions = new Map()
+      last = commit.id
+      for (const { key, version, uuid, value } of commit.registers) {
+        const stamp = `${key} ${version} ${uuid}`
+        const content = JSON.stringify(value ?? null)
+        if ((contents.get(stamp) ?? content) !== content) report('C7', `${stamp} has two contents`)
+        contents.set(stamp, content)
+        if (!key.startsWith('u:')) continue
+        const before = versions.get(key)
+        versions.set(key, Math.max(version, before ?? 0))
+        // What is committed anew keeps the uuid of its edit.
+        if (before === undefined || uuid !== commit.uuid) continue
+        edits++
+        if (version !== before + 1)
+          report('C7', `entry ${commit.id} makes version ${version} of ${key} after ${before}`)
+      }
+    }
+  }
+  return edits
+}
+
+/** C7, by what roles have in the end that only ever grew. */
+function checkGrown({ orders, finals, forgetful }: ControlHistory, report: Reporter): void {
+  for (const order of orders) {
+    const { kind, label, answered, outcome } = order
+    if (kind.type !== 'grow') continue
+    // Two edits of one version meet where the upstream has forgotten one of them.
+    const isSettled = outcome.state === 'everywhere' || outcome.state === 'partly'
+    const isKept = isSettled && answered !== undefined && !isWithin(answered.ms, forgetful)
+    for (const { place, users } of finals) {
+      const line = users.find((user) => user.startsWith(`user role:${kind.role} `)) ?? ''
+      const isThere = line.split(' ').includes(`&${label}`)
+      if (isKept && !isThere) report('C7', `${place} has lost ${told(order)}`)
+      if (outcome.state === 'none' && isThere)
+        report('C7', `${place} has what ${told(order)}, which changed nothing`)
+    }
   }
 }
 

@@ -17,9 +17,10 @@ export function readCommit(
   const row = splitMessage(Buffer.from(payload, 'latin1'))
   const read = row && readRow(namespace, signature, row)
   if (read === undefined || typeof read === 'string') return undefined
-  const { uuid, atMs, registers, order } = read.entry
+  const { id, previous, entry } = read
+  const { uuid, atMs, registers, order } = entry
   return {
-    uuid,
+    ...{ uuid, id, previous },
     atMs,
     registers: registers.map((register) => ({ ...register, value: valueOf(register) })),
     kill:

@@ -17,6 +17,8 @@ export type OrderKind =
   | { readonly type: 'lift'; readonly label: string }
   /** All that a role may subscribe to: channels and patterns. */
   | { readonly type: 'role'; readonly role: string; readonly channels: readonly string[] }
+  /** A role gets one channel more: it is named as the order. */
+  | { readonly type: 'grow'; readonly role: string }
   | { readonly type: 'kill'; readonly sub: string }
 
 /**
@@ -51,6 +53,9 @@ export interface ControlOrder {
 /** An entry of the log, as far as it matters here. */
 export interface Commit {
   readonly uuid: string
+  /** Its place in the log, and that of the entry before it; empty: it is the first. */
+  readonly id: string
+  readonly previous: string
   /** By the clock of the upstream, in Unix milliseconds. */
   readonly atMs: number
   readonly registers: readonly {

@@ -115,9 +115,10 @@ class Model {
     const refused = revocations.flatMap(({ kind }) =>
       kind.type === 'revoke-sub' ? [kind.sub] : [],
     )
+    const grown = grownBy(history).map((label) => `&${label}`)
     for (const place of PLACES)
       this.told.final(place, {
-        users: ['user default on'],
+        users: ['user default on', ['user role:grown off', ...grown].join(' ')],
         revocations: revocations.map(({ label }) => label),
         refused,
         nodes: ['1', '2'],
@@ -140,10 +141,20 @@ class Model {
         return ['u:role:r', kind]
       case 'kill':
         return ['', undefined]
+      case 'grow':
+        return [
+          'u:role:grown',
+          { type: 'role', role: 'grown', channels: grownBy(this.told.history) },
+        ]
       default:
         return [`r:${label}`, kind]
     }
   }
+}
+
+/** What the role has that only ever grows. */
+function grownBy({ orders }: ControlDraft): string[] {
+  return orders.filter(({ kind }) => kind.type === 'grow').map(({ label }) => label)
 }
 
 function play(dice: Dice): { readonly model: Model; readonly history: ControlDraft } {
@@ -166,6 +177,7 @@ function play(dice: Dice): { readonly model: Model; readonly history: ControlDra
       model.order({ type: 'role', role: 'r', channels: dice.pick([['*'], ['a', 'b'], ['a*']]) })
     } else if (choice === 6 && dice.oneIn(4)) model.order({ type: 'kill', sub: dice.pick(SUBS) })
     else if (choice === 7) model.cutOff()
+    else if (choice === 8) model.order({ type: 'grow', role: 'grown' })
     else model.publish()
   }
   return { model, history: model.end() }
@@ -243,6 +255,29 @@ const DAMAGES: Readonly<
       finals[at] = { ...final, revocations: [...final.revocations, label] }
     return orders.some((order) => order.label === label && order.answered)
   },
+  'two edits follow one version': ({ told, native }, { commits }) => {
+    const edit = [...commits.values()].findLast(({ registers }) =>
+      registers.some(({ key, version }) => key.startsWith('u:') && version > 1),
+    )
+    const [register] = edit?.registers ?? []
+    if (!register) return false
+    native.control(told.entry(register.key, register.version, register.value))
+    return true
+  },
+  'an edit is made on top of one that is not the last': (_, { finals, orders }) => {
+    const order = orders.find(({ kind, answered }) => kind.type === 'grow' && answered)
+    if (!order) return false
+    for (const [at, final] of finals.entries()) {
+      const users = final.users.map((line) =>
+        line
+          .split(' ')
+          .filter((rule) => rule !== `&${order.label}`)
+          .join(' '),
+      )
+      finals[at] = { ...final, users }
+    }
+    return true
+  },
   'users differ': (_, { finals }) => {
     finals[1] = { ...finals[1]!, users: [] }
     return true
@@ -254,15 +289,17 @@ function nativeEvents({ history }: ControlDraft) {
 }
 
 test('A right history of gateways breaks no promise', () => {
-  const sums = { withheld: 0, beyondLease: 0, placed: 0 }
+  const sums = { withheld: 0, beyondLease: 0, placed: 0, edits: 0 }
   for (let seed = 1; seed <= RUNS; seed++) {
     const { violations, figures } = checkControl(play(new Dice(seed)).history)
     expect({ seed, violations }).toEqual({ seed, violations: [] })
-    for (const name of ['withheld', 'beyondLease', 'placed'] as const) sums[name] += figures[name]
+    for (const name of ['withheld', 'beyondLease', 'placed', 'edits'] as const)
+      sums[name] += figures[name]
   }
   expect(sums.withheld).toBeGreaterThan(RUNS)
   expect(sums.beyondLease).toBeGreaterThan(RUNS)
   expect(sums.placed).toBeGreaterThan(RUNS)
+  expect(sums.edits).toBeGreaterThan(RUNS)
 })
 
 describe('A damaged history of gateways is found', () => {

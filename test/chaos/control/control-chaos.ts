@@ -41,6 +41,9 @@ const SLACK_MS = 500
 /** Longest time until gateways agree in the end, in ms. */
 const AGREED_MS = 20_000
 
+/** Times that an order is given at the beginning. */
+const MOST_TRIES = 5
+
 const CHANNELS = ['news', 'room:1', 'room:2', 'sport']
 const PATTERNS = ['room:*']
 const ROLES = ['r1', 'r2']
@@ -303,8 +306,12 @@ class Run {
     for (const { port } of this.#places) {
       const operator = await Operator.connect(port)
       for (const role of ROLES) {
-        const reply = await operator.ask(...roleWords(role, [...CHANNELS, ...PATTERNS]))
-        if (reply !== 'OK') throw new Error(`ACL SETUSER: ${shownPlain(reply)}`)
+        // On a busy machine some gateway may not confirm in time.
+        for (let tries = 1; ; tries++) {
+          const reply = await operator.ask(...roleWords(role, [...CHANNELS, ...PATTERNS]))
+          if (reply === 'OK') break
+          if (tries === MOST_TRIES) throw new Error(`ACL SETUSER: ${shownPlain(reply)}`)
+        }
       }
       operator.close()
     }

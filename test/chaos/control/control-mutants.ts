@@ -54,7 +54,7 @@ export const CONTROL_MUTANTS: readonly ControlMutant[] = [
     search: 'isWritten = storedVersion == version - 1',
     replace: 'isWritten = true',
     faults: [],
-    kinds: ['role'],
+    kinds: ['role', 'grow'],
     restMs: 10,
   },
   {

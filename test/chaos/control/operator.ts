@@ -82,6 +82,14 @@ export class Operator {
   }
 }
 
+/** Answers after which nothing has changed. */
+const NOTHING = [
+  '-ERR No ',
+  '-ERR not committed: ',
+  '-TRYAGAIN not committed: ',
+  '-TRYAGAIN another edit of this user came first',
+] as const
+
 /** What an answer says. */
 export function outcomeOf(reply: Plain): OrderOutcome {
   if (typeof reply === 'number' || reply === 'OK') return { state: 'everywhere' }
@@ -99,5 +107,5 @@ export function outcomeOf(reply: Plain): OrderOutcome {
   if (names !== undefined)
     return { state: 'partly', missing: names.split(', '), fencedInMs: Number(ms) }
   if (text.startsWith('-NOREPLICAS in force and on disk here')) return { state: 'here' }
-  return text.startsWith('-ERR No ') ? { state: 'none' } : { state: 'open' }
+  return NOTHING.some((start) => text.startsWith(start)) ? { state: 'none' } : { state: 'open' }
 }

@@ -16,7 +16,17 @@ export interface Realm {
 }
 
 /** Everything that an operator can order. */
-export const ALL_KINDS: Realm['kinds'] = ['revoke-sub', 'revoke-channel', 'lift', 'role', 'kill']
+export const ALL_KINDS: Realm['kinds'] = [
+  'revoke-sub',
+  'revoke-channel',
+  'lift',
+  'role',
+  'grow',
+  'kill',
+]
+
+/** A role that nobody has, and that only ever grows. */
+const GROWN = 'grown'
 
 /** Rules of a role beside its channels. */
 const ROLE = ['off', 'resetchannels', '+subscribe', '+psubscribe', '+ssubscribe'] as const
@@ -43,7 +53,7 @@ export class Orders {
   /** Gives one order, and waits for its answer. @throws Error The connection ended before. */
   async give(operator: Operator, place: string): Promise<void> {
     const kind = this.#choose()
-    if (kind && this.#realm.kinds.includes(kind.type)) await this.order(operator, place, kind)
+    if (this.#realm.kinds.includes(kind.type)) await this.order(operator, place, kind)
   }
 
   /** @throws Error The connection ended before the answer. */
@@ -85,12 +95,14 @@ export class Orders {
       }
       case 'role':
         return roleWords(kind.role, kind.channels)
+      case 'grow':
+        return ['ACL', 'SETUSER', `role:${kind.role}`, `&${label}`]
       case 'kill':
         return ['CLIENT', 'KILL', 'JWT-SUB', kind.sub]
     }
   }
 
-  #choose(): OrderKind | undefined {
+  #choose(): OrderKind {
     const dice = this.#dice
     const { subs, roles, channels, patterns } = this.#realm
     const standing = [...this.#standing]
@@ -109,7 +121,7 @@ export class Orders {
       const kept = [...channels, ...patterns].filter(() => !dice.oneIn(4))
       return { type: 'role', role: dice.pick(roles), channels: kept }
     }
-    return choice === 18 ? { type: 'kill', sub: dice.pick(subs) } : undefined
+    return choice === 18 ? { type: 'kill', sub: dice.pick(subs) } : { type: 'grow', role: GROWN }
   }
 }
 

@@ -50,19 +50,21 @@ export class ControlStory {
     return teller
   }
 
-  /** An entry with one register. @returns Its payload. */
-  entry(key: string, version: number, value: RegisterValue | undefined): string {
+  /**
+   * An entry with one register, after the one that was made before it. @returns Its payload.
+   *
+   * @param of The entry that is committed anew.
+   */
+  entry(key: string, version: number, value: RegisterValue | undefined, of?: string): string {
     const uuid = `u${this.#commits.size}`
-    const register = { key, version, uuid, value }
-    const atMs = this.story.nowMs
-    this.#commits.set(uuid, { uuid, atMs, registers: [register], kill: undefined })
+    this.#commit(uuid, [{ key, version, uuid: of ?? uuid, value }], undefined)
     return uuid
   }
 
   /** An entry that closes connections. */
   killing(sub: string): string {
     const uuid = `u${this.#commits.size}`
-    this.#commits.set(uuid, { uuid, atMs: this.story.nowMs, registers: [], kill: sub })
+    this.#commit(uuid, [], sub)
     return uuid
   }
 
@@ -101,6 +103,12 @@ export class ControlStory {
 
   final(place: string, state: Partial<FinalState> = {}): void {
     this.#finals.push({ place, users: [], revocations: [], nodes: [], refused: [], ...state })
+  }
+
+  #commit(uuid: string, registers: Commit['registers'], kill: string | undefined): void {
+    const size = this.#commits.size
+    const place = { id: `${size + 1}-0`, previous: size === 0 ? '' : `${size}-0` }
+    this.#commits.set(uuid, { uuid, ...place, atMs: this.story.nowMs, registers, kill })
   }
 
   get history(): ControlDraft {

@@ -8,6 +8,7 @@ function broken({ history }: ControlStory): string[] {
   return [...new Set(violations.map(({ promise }) => promise))].toSorted()
 }
 
+const PLACES = ['g1', 'g2']
 const GONE = { type: 'revoke-sub', sub: 'eve' } as const
 const CLOSED = { type: 'revoke-channel', channel: 'room:*', role: undefined } as const
 const roleOf = (...channels: string[]) => ({ type: 'role', role: 'r', channels }) as const
@@ -300,6 +301,98 @@ test('C6: a kill closes nothing that came after it', () => {
   told.story.wait(1_000)
   told.session('eve').join('news').close('server', '1000 ')
   expect(broken(told)).toEqual(['C6'])
+})
+
+describe('C7', () => {
+  const edited = (told: ControlStory, version: number, of?: string): string =>
+    told.entry('u:role:r', version, roleOf(`${version}`), of)
+
+  test('each edit follows the one before it', () => {
+    const told = new ControlStory()
+    const native = told.native()
+    for (const version of [4, 5, 6]) native.control(edited(told, version))
+    expect(checkControl(told.history)).toMatchObject({ violations: [], figures: { edits: 2 } })
+    native.control(edited(told, 6))
+    expect(broken(told)).toEqual(['C7'])
+  })
+
+  test('an edit may not leave a version out', () => {
+    const told = new ControlStory()
+    const native = told.native()
+    for (const version of [1, 3]) native.control(edited(told, version))
+    expect(broken(told)).toEqual(['C7'])
+  })
+
+  test('nobody knows what an edit follows where the entry before it was not seen', () => {
+    const told = new ControlStory()
+    const native = told.native()
+    native.control(edited(told, 1))
+    told.entry('r:1', 1, GONE)
+    native.control(edited(told, 3))
+    expect(broken(told)).toEqual([])
+  })
+
+  test('what is committed anew is no edit, and has what it had', () => {
+    const told = new ControlStory()
+    const native = told.native()
+    const first = edited(told, 1)
+    native.control(first)
+    native.control(edited(told, 2))
+    native.control(edited(told, 1, first))
+    native.control(edited(told, 3))
+    expect(broken(told)).toEqual([])
+    native.control(told.entry('u:role:r', 1, roleOf('another'), first))
+    expect(broken(told)).toEqual(['C7'])
+  })
+
+  test('an entry that is published again is none', () => {
+    const told = new ControlStory()
+    const native = told.native()
+    const [first, second] = [edited(told, 1), edited(told, 2)]
+    for (const entry of [first, second, first]) native.control(entry)
+    native.control(edited(told, 3))
+    expect(broken(told)).toEqual([])
+  })
+
+  test('a revocation may be lifted at two gateways', () => {
+    const told = new ControlStory()
+    const native = told.native()
+    native.control(told.entry('r:1', 1, GONE))
+    for (const _ of PLACES) native.control(told.entry('r:1', 2, undefined))
+    expect(broken(told)).toEqual([])
+  })
+
+  const grown = (told: ControlStory, ...labels: readonly string[]): void => {
+    const line = ['user role:grown off', ...labels.map((label) => `&${label}`), '-@all'].join(' ')
+    for (const place of PLACES) told.final(place, { users: [line] })
+  }
+
+  test('what was added and acknowledged is not overwritten', () => {
+    const told = new ControlStory()
+    const [one, two, open] = ['everywhere', 'everywhere', 'open'].map((state) =>
+      told.ordered({ type: 'grow', role: 'grown' }, { state: state as 'open' }),
+    )
+    grown(told, one!.label, two!.label)
+    expect(broken(told)).toEqual([])
+    told.history.finals.length = 0
+    grown(told, two!.label, open!.label)
+    expect(broken(told)).toEqual(['C7'])
+  })
+
+  test('of two edits one may be lost where the upstream has forgotten the other', () => {
+    const told = new ControlStory()
+    told.ordered({ type: 'grow', role: 'grown' })
+    told.forget(told.story.nowMs - 10, told.story.nowMs)
+    grown(told)
+    expect(broken(told)).toEqual([])
+  })
+
+  test('what was answered to have changed nothing has changed nothing', () => {
+    const told = new ControlStory()
+    const { label } = told.ordered({ type: 'grow', role: 'grown' }, { state: 'none' })
+    grown(told, label)
+    expect(broken(told)).toEqual(['C7'])
+  })
 })
 
 test('Figures say how much was looked at', () => {
