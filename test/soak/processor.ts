@@ -24,8 +24,10 @@ export interface Seats {
   others(command: CommandLine): CommandLine
   /** Lets the server, which has started, go before all processes of other sessions too. */
   preferServer(child: ChildProcess): void
-  /** Lets a process go before all others. */
-  hurry(child: ChildProcess): void
+  /** The command line of the process that measures. */
+  probe(command: CommandLine): CommandLine
+  /** Lets the process that measures, which has started, go before all others. */
+  preferProbe(child: ChildProcess): void
 }
 
 /** All processes compete for all processors. */
@@ -33,8 +35,9 @@ export const SHARED_SEATS: Seats = {
   areApart: false,
   server: (command) => command,
   others: (command) => command,
+  probe: (command) => command,
   preferServer: () => {},
-  hurry: () => {},
+  preferProbe: () => {},
 }
 
 /**
@@ -50,20 +53,25 @@ export function takeSeats(): Seats {
     run('taskset', '-a', '-c', '-p', list, `${process.pid}`)
     return {
       areApart: true,
-      server: (command) => ['taskset', '-c', list, 'setsid', 'nice', '-n', '-20', ...command],
+      server: (command) => ['taskset', '-c', list, 'setsid', 'nice', '-n', '-10', ...command],
       others: (command) => ['taskset', '-c', list, ...command],
+      probe: (command) => ['taskset', '-c', list, 'setsid', 'nice', '-n', '-20', ...command],
       preferServer: ({ pid }) => {
-        // Its main thread only: those that collect garbage beside it compete with the clients, at its priority.
+        // Its main thread only: those that collect garbage and compile beside it compete with the clients, and come after the probe.
         run('taskset', '-c', '-p', `${first}`, `${pid}`)
-        // Where the kernel shares time out among sessions first (autogroup), a priority counts within its session only.
-        const group = `/proc/${pid}/autogroup`
-        if (existsSync(group)) writeFileSync(group, '-20')
+        preferSession(pid, -10)
       },
-      hurry: ({ pid }) => run('renice', '-n', '-20', '-p', `${pid}`),
+      preferProbe: ({ pid }) => preferSession(pid, -20),
     }
   } catch {
     return SHARED_SEATS
   }
+}
+
+/** Where the kernel shares time out among sessions first (autogroup), a priority counts within its session only: this is the session's. */
+function preferSession(pid: number | undefined, priority: number): void {
+  const group = `/proc/${pid}/autogroup`
+  if (existsSync(group)) writeFileSync(group, `${priority}`)
 }
 
 function run(program: string, ...args: string[]): void {

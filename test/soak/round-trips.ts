@@ -49,7 +49,7 @@ export class Pinger {
     seats: Seats,
     complain: (text: string) => void,
   ): Promise<Pinger> {
-    const [program, ...args] = seats.others([
+    const [program, ...args] = seats.probe([
       process.execPath,
       '--import',
       'tsx',
@@ -64,7 +64,7 @@ export class Pinger {
       child.once('message', () => resolve())
       child.once('exit', () => reject(new Error('the probe could not connect')))
     })
-    seats.hurry(child)
+    seats.preferProbe(child)
     return new Pinger(child, complain)
   }
 
