@@ -40,6 +40,9 @@ const UNAUTHENTICATED_COMMANDS = 8
 /** Less than this part of a budget is counted on from turn to turn, so that a single command needs no end of a turn. */
 const CARRIED_PART = 1 / 16
 
+/** Part of its budget that a WebSocket has in a turn that is late. */
+const LATE_PART = 1 / 16
+
 /** Input of so many bytes, as a power of two, is as much work as a command is at least: it is copied. */
 const INPUT_WORK_BITS = 12
 
@@ -104,6 +107,7 @@ export class Connection {
    */
   receive(chunk: Buffer, isText = false): void {
     if (!this.#admits(chunk)) return
+    this.#saveIfLate()
     if (isText) this.#parser.feedText(chunk)
     else this.#parser.feed(chunk)
     if (!this.client.isWaiting) this.#process()
@@ -131,6 +135,14 @@ export class Connection {
     } finally {
       flusher.answer(this.client.lastHeardMs)
     }
+  }
+
+  /** Hundreds of WebSockets that are read in one turn, each with its whole budget, would keep a single command waiting. */
+  #saveIfLate(): void {
+    const { client } = this
+    const { turnBudget } = client.limits
+    if (this.#host.turns.isLate(client.lastHeardMs) && turnBudget !== Infinity)
+      client.work = Math.max(client.work, turnBudget * (1 - LATE_PART))
   }
 
   /** Goes on with the input that waited, if any did, after the other connections. */

@@ -1,6 +1,9 @@
 /** Longest time that the waiting connections take of one turn of the event loop, in ms; at least one of them goes on. */
 const SLICE_MS = 2
 
+/** A turn of the event loop that has read input of clients for longer is late, in ms. */
+const LATE_MS = 5
+
 /** A connection that shares the event loop with the others. */
 interface Participant {
   /** Begins a new budget, and goes on with the input that waited for it. */
@@ -24,6 +27,8 @@ export class RoundRobin {
   readonly #options: RoundRobinOptions
   #waiting: Participant[] = []
   #scheduled = false
+  /** When this turn of the event loop was first asked whether it is late. */
+  #beganMs: number | undefined
 
   constructor(options: RoundRobinOptions) {
     this.#options = options
@@ -33,6 +38,19 @@ export class RoundRobin {
   add(participant: Participant): void {
     this.#waiting.push(participant)
     this.#schedule()
+  }
+
+  /** Tells whether those who are read from now on should leave most of their budget for turns to come: others wait for its end. */
+  isLate(nowMs: number): boolean {
+    if (this.#beganMs === undefined) {
+      this.#beganMs = nowMs
+      this.#options.atEndOfTurn(this.#endTurn)
+    }
+    return nowMs - this.#beganMs > LATE_MS
+  }
+
+  readonly #endTurn = (): void => {
+    this.#beganMs = undefined
   }
 
   #schedule(): void {

@@ -106,6 +106,26 @@ describe('A budget for each client and turn', () => {
     expect([client.client.commands, client.sink.paused]).toEqual([4, false])
   })
 
+  test.each([
+    ['websocket', [3, 32]],
+    ['tcp', [32, 32]],
+  ] as const)(
+    'is a sixteenth in a turn that has read WebSockets for long, and the whole in the next (%s)',
+    (transport, commands) => {
+      const { core, publish } = fewEachTurn(32)
+      const early = core.connect({ transport: 'websocket' })
+      const late = core.connect({ transport })
+      early.becomeDefault()
+      late.becomeDefault()
+      early.write(publish('e', 1))
+      core.clock.advance(6)
+      late.write(publish('l', 32))
+      const before = late.client.commands
+      core.turn.end()
+      expect([before, late.client.commands]).toEqual(commands)
+    },
+  )
+
   test('answers everything in its order, also what the peer sent before it ended', () => {
     const { core } = fewEachTurn(3)
     const client = core.connect()
@@ -174,5 +194,35 @@ describe('A budget for each client and turn', () => {
     core.connect().send('CLIENT', 'KILL', 'ID', String(client.client.id))
     core.turn.end()
     expect(client.client.commands).toBe(4)
+  })
+})
+
+describe('A turn of the event loop that reads WebSockets', () => {
+  /** Asks, so many milliseconds after the last time, whether it is late. */
+  function turnOf(clock: FakeClock) {
+    const turn = new ManualTurn()
+    const turns = new RoundRobin({
+      atEndOfTurn: turn.atEndOfTurn,
+      nowMs: () => clock.monotonicMs(),
+    })
+    return {
+      isLateAfter: (ms: number) => {
+        clock.advance(ms)
+        return turns.isLate(clock.monotonicMs())
+      },
+      end: () => turn.endOne(),
+    }
+  }
+
+  test('is late once it has gone on for five milliseconds, until its end', () => {
+    const { isLateAfter, end } = turnOf(new FakeClock())
+    expect([isLateAfter(0), isLateAfter(5), isLateAfter(0.1), isLateAfter(50)]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ])
+    end()
+    expect([isLateAfter(0), isLateAfter(5.1)]).toEqual([false, true])
   })
 })
