@@ -6,6 +6,7 @@ import { RESPCAST_VERSION } from '../version.ts'
 import { openLog, type Logger } from '../log.ts'
 import { mintToken } from '../token/mint.ts'
 import { readConfig, reloadConfiguration } from './configuration.ts'
+import { warmUp } from './warm-up.ts'
 
 /** Life of the token that the development profile prints. */
 const DEV_TOKEN_SECONDS = 12 * 3600
@@ -24,6 +25,7 @@ export async function serve(argv: readonly string[]): Promise<void> {
   }
   let end: () => void = () => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
+  if (config.boolean('warm-up')) await warmUp(log)
   const gateway = new Gateway({ config, log, onShutdown: () => end() })
   const addresses = await gateway.start()
   const pidFile = config.path('pidfile')

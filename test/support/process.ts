@@ -48,7 +48,8 @@ export function respcast(
     ['-c', `${limit}exec "$@"`, 'sh', process.execPath, MAIN, ...args],
     {
       cwd: options.cwd ?? folderWith(),
-      env: { PATH: process.env['PATH'], ...options.env },
+      // Half a second of each start, which no test waits for but that of it.
+      env: { PATH: process.env['PATH'], RESPCAST_CONF_WARM_UP: 'no', ...options.env },
     },
   )
   child.stdin.end(options.input ?? '')

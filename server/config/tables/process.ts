@@ -69,6 +69,11 @@ export const PROCESS = {
     'Numbers that SELECT accepts; there are no keys in any.',
     AT_START,
   ),
+  'warm-up': boolean(
+    'yes',
+    'Rehearse before the listeners open, for half a second, so that the first clients do not wait for code to be compiled.',
+    AT_START,
+  ),
   'drain-grace-seconds': seconds(
     5,
     'Time that a server which drains still takes new connections, so that a load balancer notices that `/readyz` is 503.',
