@@ -10,6 +10,7 @@ export const ERROR_CODES = {
   ERR_ACL_FILE: 'The ACL file cannot be read or holds errors.',
   ERR_LISTEN: 'A listener could not be opened.',
   ERR_DATA_DIR: 'The data directory cannot be used.',
+  ERR_MINT: 'A token was not minted, since the server would refuse it.',
   ERR_NOT_PUBLISHED: 'A message could not be handed to the upstream, or its answer did not come.',
   ERR_NESTED_COMMAND: 'A command was completed within another one, which no event may do.',
   ERR_DIR_IN_USE: 'Another server uses the data directory.',

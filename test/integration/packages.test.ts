@@ -76,6 +76,7 @@ describe('the installed packages', () => {
       import { respcast } from 'respcast'
       import { connect } from 'respcast/client'
       import { useChannel } from 'respcast/react'
+      import { tokenMinter } from 'respcast/token'
       import * as client from 'respcast-client'
       import * as react from 'respcast-client/react'
       const app = fastify()
@@ -83,10 +84,12 @@ describe('the installed packages', () => {
       await app.ready()
       console.log(await app.respcast.publish('news', 'hello'), typeof connect, typeof useChannel)
       console.log(typeof client.connect, typeof react.useChannel)
+      const minter = tokenMinter({ issuer: 'i', audience: 'a', secret: 'x'.repeat(32) })
+      console.log((await minter.mint({ sub: '42' })).split('.').length)
       await app.close()`,
     )
     const { stdout } = await run(folder, process.execPath, ['server.mjs'])
-    expect(stdout).toBe('0 function function\nfunction function\n')
+    expect(stdout).toBe('0 function function\nfunction function\n3\n')
   })
 
   test('install nothing beside the client, where only the client is asked for', () => {
@@ -104,6 +107,20 @@ describe('their types', { timeout: 60_000 }, () => {
     await app.register(respcast, { directives: { port: '0' } } satisfies EmbedOptions)
     const handle: RespcastHandle = app.respcast
     export const receivers: Promise<number> = handle.publish('news', 'hello')
+    import { RespcastError, tokenMinter } from 'respcast/token'
+    import type { MinterOptions, MintRequest, TokenMinter } from 'respcast/token'
+    const options: MinterOptions = { issuer: 'https://a.example', audience: 'chat', secret: 'x' }
+    const request: MintRequest = { sub: '42', roles: ['member'], claims: { org: 'acme' } }
+    export const minter: TokenMinter<{ org: string }> = tokenMinter<{ org: string }>(options)
+    export const token: Promise<string> = minter.mint({ sub: '42', claims: { org: 'acme' } })
+    export const other: Promise<string> = tokenMinter(options).mint(request)
+    export const isOurs = (error: unknown) => error instanceof RespcastError && error.code
+    // @ts-expect-error -- A token is of somebody.
+    void minter.mint({ roles: ['member'] })
+    // @ts-expect-error -- The application's tokens have no such claim.
+    void minter.mint({ sub: '42', claims: { team: 'acme' } })
+    // @ts-expect-error -- A secret signs no ES256.
+    tokenMinter({ ...options, algorithm: 'ES256' })
   `
   const page = (library: string, hooks: string): string => `
     import { connect } from '${library}'

@@ -1,6 +1,6 @@
 import { isJsonObject, lookUp, plainName, toByteString } from '../text.ts'
 import type { JsonObject } from '../text.ts'
-import type { Issuer } from './issuer.ts'
+import type { PayloadRules } from './issuer.ts'
 import { TokenFault } from './refusal.ts'
 
 /** Most channel patterns of one token, expanded placeholders included. */
@@ -44,7 +44,7 @@ const NO_CLAIMS: ClaimedGrant = {
  */
 export function readGrants(
   payload: JsonObject,
-  { claim, format }: Pick<Issuer, 'claim' | 'format'>,
+  { claim, format }: Pick<PayloadRules, 'claim' | 'format'>,
 ): ClaimedGrant {
   switch (format.kind) {
     case 'respcast':

@@ -62,6 +62,12 @@ export interface Issuer {
   readonly maxLifetimeSeconds: number
 }
 
+/** The settings of an issuer that judge what its tokens say. */
+export type PayloadRules = Pick<
+  Issuer,
+  'audience' | 'claim' | 'format' | 'leewaySeconds' | 'maxLifetimeSeconds'
+>
+
 /** The algorithms with which tokens of an issuer may be signed. */
 export function pinnedAlgorithms(issuer: Issuer): readonly string[] {
   return issuer.algorithms.length === 0 && hasSecret(issuer) ? ['HS256'] : issuer.algorithms

@@ -5,7 +5,7 @@ import { MAX_NAME_BYTES, readGrants } from './claims.ts'
 import type { ClaimedGrant } from './claims.ts'
 import { decodeCompact, decodeObject, parseObject, readHeader } from './compact.ts'
 import { pinnedAlgorithms } from './issuer.ts'
-import type { Issuer } from './issuer.ts'
+import type { Issuer, PayloadRules } from './issuer.ts'
 import type { KeyNames, VerificationKey } from './keys.ts'
 import type { KeySet } from './key-set.ts'
 import { MAX_TOKEN_BYTES, refuse, TokenFault } from './refusal.ts'
@@ -177,11 +177,25 @@ export function judgeAgain(token: VerifiedToken, issuer: Issuer, clock: Clock): 
   return { ...token, issuer }
 }
 
+/**
+ * Checks a payload by the rules of its issuer, all but its age, before anybody signs it.
+ *
+ * @throws TokenFault where its token would be refused.
+ */
+export function checkPayload(
+  rules: PayloadRules,
+  payload: JsonObject,
+  clock: Pick<Clock, 'wallMs'>,
+): void {
+  readJti(payload)
+  readPayload(rules, payload, clock)
+}
+
 /** Checks the registered claims and reads the grants. The caller checks the age, so that only an otherwise good token is called expired. */
 function readPayload(
-  issuer: Issuer,
+  issuer: PayloadRules,
   payload: JsonObject,
-  clock: Clock,
+  clock: Pick<Clock, 'wallMs'>,
 ): Pick<VerifiedToken, 'sub' | 'issuedAtMs' | 'expiresAtMs' | 'claimed'> {
   const own = (name: string): unknown => (Object.hasOwn(payload, name) ? payload[name] : undefined)
   const nowSeconds = clock.wallMs() / 1000
