@@ -128,6 +128,10 @@ export const PEER_LINES = {
     level: 'warn',
     text: 'connections refused: one address opens them too fast (http-connection-rate-per-ip, tcp-connection-rate-per-ip)',
   },
+  proxyHeader: {
+    level: 'warn',
+    text: 'connection refused: no PROXY header of a trusted proxy (proxy-protocol, trusted-proxies)',
+  },
   handshakeFailed: { level: 'debug', text: 'TLS handshake failed' },
   originRefused: {
     level: 'warn',
@@ -139,7 +143,7 @@ export const PEER_LINES = {
   },
   crossProtocol: {
     level: 'warn',
-    text: 'HTTP or TLS on a RESP port: a page in a browser may be trying to send commands',
+    text: 'HTTP, TLS or a PROXY header on a RESP port: a page in a browser may be trying to send commands, or a proxy needs proxy-protocol yes',
   },
   protocolError: { level: 'debug', text: 'protocol error' },
   tokenAccepted: { level: 'debug', text: 'token accepted' },

@@ -1,7 +1,14 @@
 import type { LoginFailure } from '../client/login-failures.ts'
 
 /** Reasons for rejecting a connection. */
-export const REJECTIONS = ['maxclients', 'address', 'rate', 'shutdown', 'protected-mode'] as const
+export const REJECTIONS = [
+  'maxclients',
+  'address',
+  'rate',
+  'shutdown',
+  'protected-mode',
+  'proxy-protocol',
+] as const
 
 /** One of {@link REJECTIONS}. */
 export type Rejection = (typeof REJECTIONS)[number]

@@ -18,6 +18,9 @@ export const ADMIN_PLACES = 16
 /** Handshakes of TLS on a RESP listener that may be under way. */
 const TLS_HANDSHAKES = 128
 
+/** Connections whose PROXY header may be awaited in any case, of {@link RESERVED_FILES}. */
+const LEAST_WAITING = 16
+
 /** Largest share of the descriptors that something may take: one of so many. */
 const HTTP_SHARE = 8
 const SMALL_SHARE = 16
@@ -123,6 +126,11 @@ export function fitOpenFiles(config: Config, files: number): string | undefined 
 /** Handshakes of TLS on a RESP listener that may be under way, where so many clients may be connected. */
 export function mostHandshakes(maxClients: number): number {
   return Math.min(TLS_HANDSHAKES, Math.ceil(maxClients / SMALL_SHARE))
+}
+
+/** Connections of proxies whose header may be awaited: as many as could become clients. @param sockets Those of clients. */
+export function mostWaitingHeaders(maxClients: number, sockets: number): number {
+  return Math.max(LEAST_WAITING, maxClients - sockets)
 }
 
 /** Descriptors that a server with this configuration may need. */

@@ -72,6 +72,14 @@ export function addValidators(config: Config): void {
       'or admin-insecure yes for a network that you trust'
     )
   })
+  config.addValidator(['proxy-protocol', 'trusted-proxies'], (settings) => {
+    if (!settings.boolean('proxy-protocol')) return undefined
+    if (settings.list('trusted-proxies').length > 0) return undefined
+    return (
+      'with proxy-protocol yes only proxies may connect, and trusted-proxies names none; set trusted-proxies to their ' +
+      'addresses, as in trusted-proxies 10.0.0.0/24'
+    )
+  })
   config.addValidator(
     [...AUTH, 'tls-ca-cert-file', 'tls-ca-cert-dir', 'tls-port', 'http-tls'],
     (settings) => {

@@ -25,7 +25,7 @@ export function inlineArguments(
   line: Buffer,
   limits: { readonly maxCommandBytes: number; readonly maxArguments: number },
 ): Buffer[] {
-  if (isTlsHandshake(line[0], line[1]) || isHttp(line)) throw crossProtocol()
+  if (isTlsHandshake(line[0], line[1]) || isHttp(line) || isProxyHeader(line)) throw crossProtocol()
   if (line.includes(0)) throw new ProtocolError('unexpected NUL in inline request')
   const { maxCommandBytes, maxArguments } = limits
   if (line.length > maxCommandBytes) {
@@ -49,6 +49,11 @@ function isHttp(line: Buffer): boolean {
   return / HTTP\/1\.\d$/i.test(line.toString('latin1', Math.max(0, line.length - TAIL_BYTES)))
 }
 
+/** Reports whether an inline line is a PROXY header (version 1), whose proxy would else be taken for each of its clients. */
+function isProxyHeader(line: Buffer): boolean {
+  return /^PROXY (TCP4|TCP6|UNKNOWN)( |$)/.test(line.toString('latin1', 0, HEAD_BYTES))
+}
+
 /** Reports whether bytes begin a TLS handshake (RFC 8446 section 5.1: record type 22, legacy version 3.x). */
 export function isTlsHandshake(first: number | undefined, second: number | undefined): boolean {
   return first === 0x16 && second === 0x03
@@ -56,5 +61,5 @@ export function isTlsHandshake(first: number | undefined, second: number | undef
 
 /** The end of a peer that speaks another protocol; the same wherever its bytes were cut. */
 export function crossProtocol(): ProtocolError {
-  return new ProtocolError('HTTP or TLS on the RESP port', 'cross-protocol')
+  return new ProtocolError('HTTP, TLS or a PROXY header on the RESP port', 'cross-protocol')
 }

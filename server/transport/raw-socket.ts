@@ -89,8 +89,8 @@ export interface ByteReader {
   peerClosed(): void
 }
 
-/** A socket, and the function that starts reading from it. */
-interface ReadableSocket {
+/** A socket, and the function that starts reading from it. Called again, it has another reader go on. */
+export interface ReadableSocket {
   readonly socket: Socket
   readonly start: (reader: ByteReader) => void
 }
@@ -149,7 +149,9 @@ export class SharedReadBuffer {
     return {
       socket,
       start: (reader) => {
+        const isStarted = socket.reader !== undefined
         socket.reader = reader
+        if (isStarted) return
         socket.on('end', onEnd).on('close', onClose)
         socket.read(0)
       },
@@ -172,14 +174,44 @@ function onClose(this: RawSocket): void {
 
 /** Reads a socket as the runtime does. */
 export function readAsStream(socket: Socket): ReadableSocket {
+  let current: ByteReader | undefined
   return {
     socket,
     start: (reader) => {
-      socket.on('end', () => reader.peerEnded())
-      socket.on('close', () => reader.peerClosed())
-      socket.on('data', (chunk: Buffer) => reader.receive(chunk))
+      const isStarted = current !== undefined
+      current = reader
+      if (isStarted) return
+      socket.on('end', () => current?.peerEnded())
+      socket.on('close', () => current?.peerClosed())
+      socket.on('data', (chunk: Buffer) => current?.receive(chunk))
       socket.resume()
     },
+  }
+}
+
+/** A socket whose first bytes are read, and that is given back as if they had never come. */
+interface ReadableHead extends ReadableSocket {
+  /** Stops reading. @param rest What was read too much. */
+  readonly giveBack: (rest: Buffer) => void
+}
+
+/** Reads the first bytes of a socket that somebody else will read from, as a TLS server. */
+export function readHead(socket: Socket): ReadableHead {
+  let giveBack = (_rest: Buffer): void => {}
+  return {
+    socket,
+    start: (reader) => {
+      const onData = (chunk: Buffer): void => reader.receive(chunk)
+      const onStop = (): void => reader.peerEnded()
+      giveBack = (rest) => {
+        socket.off('data', onData).off('end', onStop).off('close', onStop)
+        socket.pause()
+        if (rest.length > 0) socket.unshift(rest)
+      }
+      socket.on('data', onData).on('end', onStop).on('close', onStop)
+      socket.resume()
+    },
+    giveBack: (rest) => giveBack(rest),
   }
 }
 

@@ -7,10 +7,18 @@ import type { Settings } from '../config/settings.ts'
 import { RespcastError } from '../errors.ts'
 import { mostHandshakes } from '../config/open-files.ts'
 import { FULL, TOO_FAST, type Admission } from './admission.ts'
-import { readAsStream, SharedReadBuffer, SocketSink } from './raw-socket.ts'
+import { ProxyHeaders } from './proxy-headers.ts'
+import type { ProxiedClient } from './proxy-protocol.ts'
+import {
+  readAsStream,
+  readHead,
+  SharedReadBuffer,
+  SocketSink,
+  type ReadableSocket,
+} from './raw-socket.ts'
 import { connectTcp, type ReceptionHost } from './reception.ts'
 import { changeTls, isPeerAllowed, type ServerTls } from './tls.ts'
-import { WaitingSockets } from './waiting-sockets.ts'
+import { addressesOf, WaitingSockets } from './waiting-sockets.ts'
 
 /** The parts of the core that RESP listeners work with. */
 interface TcpHost extends ReceptionHost {
@@ -58,6 +66,10 @@ const PROTECTED_MODE =
   'external computers, set a password for the default user (requirepass), or turn it off and define other users, or ' +
   'disable protected mode with CONFIG SET protected-mode no from this machine.\r\n'
 
+/** Answer to a peer that is no trusted proxy where only those may connect. */
+const NO_PROXY =
+  '-DENIED connections to this port come through a proxy (proxy-protocol yes), and this address is not in trusted-proxies\r\n'
+
 /** Refused connections of a listener that may take their time to read why; others are told and cut. */
 const MOST_REFUSALS = 16
 
@@ -67,58 +79,53 @@ const HANDSHAKE_TIMEOUT_MS = 5_000
 /** Size of the runtime's reads; backpressure is this server's own. */
 const HIGH_WATER_MARK_BYTES = 65_536
 
+/** What the connections of one listener share. */
+interface Listening {
+  readonly endpoint: TcpEndpoint
+  readonly host: TcpHost
+  readonly reads: SharedReadBuffer
+  readonly local: LocalAddress
+  readonly refusals: Refusals
+  /** Undefined where connections begin without a PROXY header. */
+  readonly headers: ProxyHeaders | undefined
+}
+
+/** A connection on its way to become a client. */
+interface Newcomer {
+  readonly socket: Socket
+  readonly peer: TcpPeer
+  /** Takes the socket over, to be read. */
+  readonly read: () => ReadableSocket
+  /** What came with the PROXY header that was read from the socket, which is paused. */
+  readonly rest?: Buffer
+}
+
+/** Options of all sockets. */
+const SOCKETS = {
+  allowHalfOpen: true,
+  noDelay: true,
+  highWaterMark: HIGH_WATER_MARK_BYTES,
+}
+
 /**
  * Opens a RESP listener.
  *
  * @throws RespcastError `ERR_LISTEN`, naming the address and the reason.
  */
 export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<Listener> {
-  const options = {
-    allowHalfOpen: true,
-    noDelay: true,
-    highWaterMark: HIGH_WATER_MARK_BYTES,
+  const isProxied = endpoint.kind !== 'unix' && host.config.boolean('proxy-protocol')
+  const listening: Listening = {
+    endpoint,
+    host,
+    reads: new SharedReadBuffer(),
+    local: new LocalAddress(),
+    refusals: new Refusals(),
+    headers: isProxied ? new ProxyHeaders(host) : undefined,
   }
-  const reads = new SharedReadBuffer()
-  const local = new LocalAddress()
-  const refusals = new Refusals()
-  const handshakes = new WaitingSockets(() => mostHandshakes(host.config.integer('maxclients')))
-  const accept = (socket: Socket): void => {
-    socket.on('error', destroyOnError)
-    if (endpoint.kind === 'tcp' && host.admission.isTooFast('tcp', socket.remoteAddress ?? '')) {
-      refusals.refuse(socket, TOO_FAST)
-      return
-    }
-    host.admission.whenDue(
-      'resp',
-      () => {
-        if (!socket.destroyed) acceptSocket(socket, endpoint, host, reads, local, refusals)
-      },
-      () => socket.destroy(),
-    )
-  }
-  const acceptSecure = (socket: TLSSocket): void => {
-    handshakes.release(socket)
-    if (isPeerAllowed(socket, host.config.choice('tls-auth-clients'))) accept(socket)
-    else socket.destroy()
-  }
-  const server =
+  const { server, secure } =
     endpoint.kind === 'tls'
-      ? createTlsServer(
-          { ...options, ...endpoint.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
-          acceptSecure,
-        )
-      : createServer({ ...options, pauseOnConnect: true }, accept)
-  if (endpoint.kind === 'tls') {
-    server.on('connection', (socket: Socket) => {
-      // Before the handshake, which is what costs.
-      if (host.admission.isTooFast('tcp', socket.remoteAddress ?? '')) socket.destroy()
-      else handshakes.add(socket, true)
-    })
-  }
-  // A failed handshake is the peer's affair; the socket is gone already.
-  server.on('tlsClientError', (error: Error, { remoteAddress: ip }: Socket) => {
-    host.peerLog.write('handshakeFailed', () => ({ ip, reason: error.message }))
-  })
+      ? secureServer(listening, endpoint.tls)
+      : { server: plainServer(listening), secure: undefined }
   await listen(server, endpoint)
   return {
     address: endpoint.kind === 'unix' ? endpoint.path : hostAndPort(endpoint.host, portOf(server)),
@@ -127,9 +134,108 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
       server.close()
     },
     setTls: (tls) => {
-      changeTls(server, tls)
+      if (secure) changeTls(secure, tls)
     },
   }
+}
+
+function plainServer(listening: Listening): Server {
+  const { endpoint, host, reads, local, refusals, headers } = listening
+  const accept = (socket: Socket): void => {
+    socket.on('error', destroyOnError)
+    const peer = peerOf(socket, endpoint, local)
+    enter(listening, { socket, peer, read: () => reads.readInto(socket) })
+  }
+  const acceptProxied = (accepted: Socket): void => {
+    accepted.on('error', destroyOnError)
+    if (headers?.trusts(accepted) !== true) {
+      refusals.refuse(accepted, NO_PROXY)
+      return
+    }
+    inTurn(host, accepted, () => {
+      const readable = reads.readInto(accepted)
+      const { socket } = readable
+      if (socket !== accepted) socket.on('error', destroyOnError)
+      headers.read(readable, (client, rest) => {
+        const peer = peerOf(socket, endpoint, local, client)
+        enter(listening, { socket, peer, read: () => readable, rest })
+      })
+    })
+  }
+  return createServer({ ...SOCKETS, pauseOnConnect: true }, headers ? acceptProxied : accept)
+}
+
+/** @returns The server to listen with, and the one that shakes hands: another where a PROXY header comes before the handshake. */
+function secureServer(listening: Listening, tls: ServerTls): { server: Server; secure: Server } {
+  const { endpoint, host, local, headers } = listening
+  const handshakes = new WaitingSockets(() => mostHandshakes(host.config.integer('maxclients')))
+  /** The clients of connections that came through a proxy. */
+  const proxied = new Map<string, ProxiedClient>()
+  const ipOf = (socket: Socket): string =>
+    proxied.get(addressesOf(socket))?.ip ?? socket.remoteAddress ?? ''
+  const accept = (socket: TLSSocket): void => {
+    handshakes.release(socket)
+    if (!isPeerAllowed(socket, host.config.choice('tls-auth-clients'))) {
+      socket.destroy()
+      return
+    }
+    socket.on('error', destroyOnError)
+    const peer = peerOf(socket, endpoint, local, proxied.get(addressesOf(socket)))
+    enter(listening, { socket, peer, read: () => readAsStream(socket) })
+  }
+  const options = { ...SOCKETS, ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
+  const secure = createTlsServer(options, accept)
+  secure.on('connection', (socket: Socket) => {
+    // Before the handshake, which is what costs.
+    if (host.admission.isTooFast('tcp', ipOf(socket))) socket.destroy()
+    else handshakes.add(socket, true)
+  })
+  // A failed handshake is the peer's affair; the socket is gone already.
+  secure.on('tlsClientError', (error: Error, socket: Socket) => {
+    host.peerLog.write('handshakeFailed', () => ({ ip: ipOf(socket), reason: error.message }))
+  })
+  if (!headers) return { server: secure, secure }
+  const acceptProxied = (socket: Socket): void => {
+    socket.on('error', destroyOnError)
+    if (!headers.trusts(socket)) {
+      socket.destroy()
+      return
+    }
+    inTurn(host, socket, () => {
+      const head = readHead(socket)
+      headers.read(head, (client, rest) => {
+        const key = addressesOf(socket)
+        if (client) proxied.set(key, client)
+        socket.once('close', () => proxied.delete(key))
+        head.giveBack(rest)
+        secure.emit('connection', socket)
+      })
+    })
+  }
+  return { server: createServer({ ...SOCKETS, pauseOnConnect: true }, acceptProxied), secure }
+}
+
+/** Calls `go` when the newcomers before it have had their turn, unless its socket is gone by then. */
+function inTurn({ admission }: TcpHost, socket: Socket, go: () => void): void {
+  admission.whenDue(
+    'resp',
+    () => {
+      if (!socket.destroyed) go()
+    },
+    () => socket.destroy(),
+  )
+}
+
+/** Decides about a connection whose peer is known. */
+function enter(listening: Listening, newcomer: Newcomer): void {
+  const { host, refusals } = listening
+  const { socket, peer } = newcomer
+  // Over TLS it was decided before the handshake.
+  if (peer.transport !== 'tls' && host.admission.isTooFast('tcp', peer.ip)) {
+    refusals.refuse(socket, TOO_FAST)
+    return
+  }
+  inTurn(host, socket, () => admit(listening, newcomer))
 }
 
 function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
@@ -155,15 +261,10 @@ function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
   })
 }
 
-function acceptSocket(
-  accepted: Socket,
-  endpoint: TcpEndpoint,
-  host: TcpHost,
-  reads: SharedReadBuffer,
-  local: LocalAddress,
-  refusals: Refusals,
+function admit(
+  { host, refusals }: Listening,
+  { socket: accepted, peer, read, rest }: Newcomer,
 ): void {
-  const peer = peerOf(accepted, endpoint, local)
   const rejection = host.admission.admit(peer)
   if (rejection) {
     refusals.refuse(accepted, rejection === 'protected-mode' ? PROTECTED_MODE : FULL)
@@ -171,13 +272,16 @@ function acceptSocket(
   }
   const keepAliveSeconds = host.config.seconds('tcp-keepalive')
   if (keepAliveSeconds > 0) accepted.setKeepAlive(true, keepAliveSeconds * 1000)
-  const { socket, start } =
-    endpoint.kind === 'tls' ? readAsStream(accepted) : reads.readInto(accepted)
+  const { socket, start } = read()
   if (socket !== accepted) socket.on('error', destroyOnError)
   const sink = new SocketSink(socket)
   const connection = connectTcp(host, peer, sink)
   host.admission.joined(connection.client, peer.ip)
   start(connection)
+  if (rest === undefined) return
+  if (rest.length > 0) connection.receive(rest)
+  // A client that waits is read again when it goes on.
+  if (!connection.client.isWaiting) socket.resume()
 }
 
 function destroyOnError(this: Socket): void {
@@ -203,20 +307,26 @@ class Refusals {
   }
 }
 
-/** The peer of an accepted socket. */
+/**
+ * The peer of an accepted socket.
+ *
+ * @param client The one that a proxy speaks for.
+ */
 export function peerOf(
   socket: SocketAddresses,
   endpoint: Pick<TcpEndpoint, 'kind'> & { readonly path?: string },
   local: LocalAddress,
+  client?: ProxiedClient,
 ): TcpPeer {
   if (endpoint.kind === 'unix') {
     const address = `${endpoint.path}:0`
     return { transport: 'unix', ip: '', address, localAddress: address }
   }
+  const { ip, port } = client ?? { ip: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 }
   return {
     transport: endpoint.kind,
-    ip: socket.remoteAddress ?? '',
-    address: hostAndPort(socket.remoteAddress ?? '', socket.remotePort ?? 0),
+    ip,
+    address: hostAndPort(ip, port),
     localAddress: local.of(socket),
   }
 }

@@ -111,7 +111,12 @@ function keyOf(socket: Socket): SocketKey {
   return socket instanceof TLSSocket ? addressesOf(socket) : socket
 }
 
-/** Local addresses differ where several listeners share the sockets. */
-function addressesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+/** The addresses of both ends, by which a socket and the one that speaks TLS over it are known. Local ones differ where several listeners share the sockets. */
+export function addressesOf({
+  remoteAddress,
+  remotePort,
+  localAddress,
+  localPort,
+}: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }

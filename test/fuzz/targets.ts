@@ -4,6 +4,7 @@ import { configuration } from './configuration.ts'
 import { Dice } from './dice.ts'
 import { keySets } from './key-sets.ts'
 import { parser } from './parser.ts'
+import { proxyProtocol } from './proxy-protocol.ts'
 import { upgrade } from './upgrade.ts'
 
 /** Makes an input of random choices, hands it over, and throws if what comes of it is not allowed. */
@@ -18,6 +19,7 @@ export interface FuzzTarget {
 /** All of them. */
 export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   parser,
+  proxyProtocol,
   upgrade,
   claims,
   aclRules,

@@ -41,6 +41,11 @@ export const LISTENERS = {
     'yes',
     'While the default user has no password, answer loopback connections only.',
   ),
+  'proxy-protocol': boolean(
+    'no',
+    'Each connection to `port` and `tls-port` comes from one of `trusted-proxies`, and begins with a PROXY header (version 1 or 2).',
+    AT_START,
+  ),
   'tcp-keepalive': seconds(300, 'Idle time before the kernel probes a RESP connection; 0 is off.'),
   timeout: seconds(
     0,

@@ -65,7 +65,7 @@ export const HTTP = {
   'metrics-token-file': string('', 'A file that holds the token.', { volatile: true }),
   'trusted-proxies': list(
     '',
-    'Addresses (CIDR) whose X-Forwarded-For and X-Forwarded-Host count.',
+    'Addresses (CIDR) whose X-Forwarded-For and X-Forwarded-Host count, and with `proxy-protocol yes` their PROXY headers.',
     { ...AT_START, check: checkNetworks },
   ),
 }

@@ -34,6 +34,20 @@ describe("The administrators' listener", () => {
   })
 })
 
+describe('proxy-protocol yes', () => {
+  test('without anybody to trust is refused, with one line', () => {
+    expect(() => check({ 'proxy-protocol': 'yes' })).toThrow(
+      'command line: proxy-protocol: with proxy-protocol yes only proxies may connect, and trusted-proxies names none; set ' +
+        'trusted-proxies to their addresses, as in trusted-proxies 10.0.0.0/24. See docs/directives.md.',
+    )
+  })
+
+  test('with trusted-proxies is accepted', () => {
+    const directives = { 'proxy-protocol': 'yes', 'trusted-proxies': '10.0.0.0/24' }
+    expect(() => check(directives)).not.toThrow()
+  })
+})
+
 /** Beyond loopback, with everything that this needs. */
 const PUBLIC = {
   'http-bind': '0.0.0.0',

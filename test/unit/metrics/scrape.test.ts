@@ -134,6 +134,7 @@ describe('counters by name', () => {
       `${metric}{reason="rate"} 0`,
       `${metric}{reason="shutdown"} 0`,
       `${metric}{reason="protected-mode"} 1`,
+      `${metric}{reason="proxy-protocol"} 0`,
     ])
     expect(server.counters.connectionsRejected).toBe(3)
   })

@@ -69,6 +69,8 @@ describe('Another protocol', () => {
     ['POST', 'POST /\r\n'],
     ['POST alone', 'post\r\n'],
     ['a Host header', 'host: example.test\r\n'],
+    ['a PROXY header', 'PROXY TCP4 203.0.113.7 10.0.0.1 40001 6380\r\n'],
+    ['a PROXY header of nobody', 'PROXY UNKNOWN\r\n'],
     ['a TLS handshake that a line feed ends', '\x16\x03\x01\x02\x00\x01\x00\n'],
     ['a TLS handshake without a line feed', '\x16\x03\x01\x02\x00\x01\x00\x01'],
   ]
@@ -77,11 +79,18 @@ describe('Another protocol', () => {
       const { requests, error } = parseRequests(chunks)
       expect(requests).toEqual([['PING']])
       expect(error?.kind).toBe('cross-protocol')
-      expect(error?.message).toBe('HTTP or TLS on the RESP port')
+      expect(error?.message).toBe('HTTP, TLS or a PROXY header on the RESP port')
     })
   }
 
-  for (const line of ['POSTER a', 'GET HTTP/1.1x', 'HOST a', 'ECHO xHTTP/1.1', 'PING \x16\x03']) {
+  for (const line of [
+    'POSTER a',
+    'GET HTTP/1.1x',
+    'HOST a',
+    'PROXY TCP4x',
+    'ECHO xHTTP/1.1',
+    'PING \x16\x03',
+  ]) {
     testEachCut(
       `is not suspected in a command: ${JSON.stringify(line)}`,
       `${line}\r\n`,

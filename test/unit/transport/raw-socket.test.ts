@@ -2,6 +2,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { afterEach, describe, expect, test } from 'vitest'
 import {
   readAsStream,
+  readHead,
   SharedReadBuffer,
   SocketSink,
   type ByteReader,
@@ -73,7 +74,7 @@ async function pair(isRaw: boolean) {
   const sink = new SocketSink(socket, isRaw)
   sink.writer = { onWritable: () => writable++ }
   start(reader)
-  return { socket, peer, reader, sink, writable: () => writable }
+  return { socket, peer, reader, sink, start, writable: () => writable }
 }
 
 /** Reads the peer's end until it holds so many bytes. */
@@ -108,6 +109,26 @@ describe.each([
     await reader.until(() => reader.bytes.length >= expected.length)
     expect(reader.bytes === expected).toBe(true)
     expect(reader.lent > 0).toBe(isRaw)
+  })
+
+  test('goes on with another reader, from where the first one stopped it', async () => {
+    const { peer, reader, sink, start } = await pair(isRaw)
+    peer.write('first')
+    await reader.until(() => reader.bytes === 'first')
+    sink.pause()
+    peer.end('second')
+    const other = new Recorder()
+    start(other)
+    sink.resume()
+    await other.until(() => other.ended)
+    sink.end(undefined)
+    await other.until(() => other.closed)
+    expect([reader.bytes, other.bytes, reader.ended, reader.closed]).toEqual([
+      'first',
+      'second',
+      false,
+      false,
+    ])
   })
 
   test('writes after the peer has half closed', async () => {
@@ -195,6 +216,28 @@ describe('An accepted socket', () => {
       opened.push(readable.socket)
       expect(readable.socket === socket).toBe(!isRaw)
     }
+  })
+
+  test('whose first bytes were read is given back as if they had never come', async () => {
+    const server = createServer({ pauseOnConnect: true })
+    opened.push(server)
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+    const peer = connect((server.address() as AddressInfo).port)
+    opened.push(peer)
+    peer.write('head and ')
+    const socket = await accepted
+    opened.push(socket)
+    const head = readHead(socket)
+    const first = new Recorder()
+    head.start(first)
+    await first.until(() => first.bytes === 'head and ')
+    head.giveBack(Buffer.from('and '))
+    peer.end('body')
+    const second = new Recorder()
+    readAsStream(socket).start(second)
+    await second.until(() => second.ended)
+    expect([first.bytes, second.bytes]).toEqual(['head and ', 'and body'])
   })
 
   test('without a handle is read as a stream', () => {

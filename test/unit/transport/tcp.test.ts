@@ -27,6 +27,16 @@ test('a peer over IPv6 is written in brackets', () => {
   })
 })
 
+test('a peer for which a proxy speaks has its own address, and that of the listener', () => {
+  const client = { ip: '2001:db8::7', port: 1 }
+  expect(peerOf(socket, { kind: 'tcp' }, new LocalAddress(), client)).toEqual({
+    transport: 'tcp',
+    ip: '2001:db8::7',
+    address: '[2001:db8::7]:1',
+    localAddress: '10.0.0.1:6380',
+  })
+})
+
 test('a peer of a Unix socket has the path for both addresses, and no IP', () => {
   expect(
     peerOf({} as typeof socket, { kind: 'unix', path: '/run/respcast' }, new LocalAddress()),
