@@ -1,9 +1,11 @@
 import { CLOSE_NAMES } from '../client/close.ts'
 import type { Services } from '../command/context.ts'
 import { Counters, REJECTIONS } from '../command/counters.ts'
+import type { Rejection as RejectedEntry } from '../control/codec.ts'
 import type { ControlFigures } from '../control/control.ts'
 import { RESPCAST_VERSION } from '../version.ts'
 import type { LinkFigures } from '../upstream/backplane.ts'
+import type { DownCause } from '../upstream/link/link.ts'
 import { CONNECTION_KINDS, connectionKind, SPACES, type Census, type Largest } from './census.ts'
 
 /** One line of the exposition: the values of its labels, and a number. */
@@ -197,8 +199,32 @@ function ofUpstream(
   return make(name, help, ({ backplane: { figures } }) => (figures ? read(figures) : []))
 }
 
-function byCause(counts: ReadonlyMap<string, number>): Sample[] {
-  return [...counts].map(([cause, value]) => ({ labels: { cause }, value }))
+/** Causes that end a connection to the upstream. Their counters begin at 0, since `increase()` does not see one begin at 1. */
+const DOWN_CAUSES: Readonly<Record<DownCause, 0>> = {
+  closed: 0,
+  silent: 0,
+  authority: 0,
+  refused: 0,
+  protocol: 0,
+  fenced: 0,
+}
+
+/** Causes of a gap, from 0 as well. */
+const GAP_CAUSES = { ...DOWN_CAUSES, moved: 0 }
+
+/** Reasons for which an entry of the shared log is not taken, from 0 as well. */
+const REJECTED_ENTRIES: Readonly<Record<RejectedEntry, 0>> = { unsigned: 0, forged: 0, broken: 0 }
+
+/** A sample for each label value that is known before it is counted, and for each that was counted. */
+function countsBy(
+  label: 'cause' | 'reason',
+  known: Readonly<Record<string, number>>,
+  counts: ReadonlyMap<string, number>,
+): Sample[] {
+  return [...new Map([...Object.entries(known), ...counts])].map(([name, value]) => ({
+    labels: { [label]: name },
+    value,
+  }))
 }
 
 /** Metrics of the links to the upstream, with samples only where there is one. */
@@ -221,7 +247,7 @@ const UPSTREAM_FIGURES: readonly Figure[] = [
       counter,
       'respcast_upstream_reconnects_total',
       'Connections to the upstream that were lost and made again, by cause.',
-      ({ reconnects }) => byCause(reconnects),
+      ({ reconnects }) => countsBy('cause', DOWN_CAUSES, reconnects),
     ),
   ),
   ofUpstream(
@@ -266,7 +292,7 @@ const UPSTREAM_FIGURES: readonly Figure[] = [
       counter,
       'respcast_upstream_gaps_total',
       'Times in which messages may have been lost on the way here, by cause.',
-      ({ gaps }) => byCause(gaps),
+      ({ gaps }) => countsBy('cause', GAP_CAUSES, gaps),
     ),
   ),
   ofUpstream(
@@ -312,7 +338,7 @@ const CONTROL_FIGURES: readonly Figure[] = [
       counter,
       'respcast_control_rejected_total',
       'Entries of the shared log that were not taken, by reason.',
-      ({ rejected }) => [...rejected].map(([reason, value]) => ({ labels: { reason }, value })),
+      ({ rejected }) => countsBy('reason', REJECTED_ENTRIES, rejected),
     ),
   ),
   by(

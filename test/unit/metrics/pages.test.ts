@@ -38,14 +38,31 @@ describe('docs/operations.md', () => {
     expect(strangers).toEqual([])
   })
 
-  test('has at least five alerts, each on metrics that are there', () => {
-    const alerts = [...section('Metrics').matchAll(/- alert: (\w+)\n +expr: (.+)/g)]
-    expect(alerts.length).toBeGreaterThanOrEqual(5)
-    const known = [...NAMES, 'nodejs_eventloop_lag_p99_seconds']
-    for (const [, , expression = ''] of alerts) {
-      const used = expression.match(/(?:respcast|nodejs|process)_\w+/g) ?? []
+  const RULES = readFileSync(join(ROOT, 'deploy/prometheus/rules.yml'), 'utf8')
+  const ALERTS = [...RULES.matchAll(/- alert: (\w+)\n +expr: (.+)/g)]
+
+  test('says for each alert of deploy/ what to do, in their order, and each has a test', () => {
+    const names = ALERTS.map(([, name]) => name)
+    const rows = [...PAGE.matchAll(/^\| `(Respcast\w+)` \| .{40,} \|$/gm)]
+    expect(rows.map(([, name]) => name)).toEqual(names)
+    const tests = readFileSync(join(ROOT, 'deploy/prometheus/rules.test.yml'), 'utf8')
+    const raised = tests.matchAll(/alertname: (\w+)\n +eval_time: \w+\n +exp_alerts:\n/g)
+    expect([...raised].map(([, name]) => name)).toEqual(names)
+    const unraised = tests.matchAll(/\{ alertname: (\w+), eval_time: \w+ \}/g)
+    expect([...unraised].map(([, name]) => name)).toEqual(names)
+  })
+
+  test('has metrics that are there in each alert, and in the dashboard', () => {
+    const dashboard = readFileSync(join(ROOT, 'deploy/grafana/respcast.json'), 'utf8')
+    const known = [...NAMES, ...NAMES.flatMap((name) => [`${name}_sum`, `${name}_count`])]
+    const expressions = [
+      ...ALERTS.map(([, , expression = '']) => expression),
+      ...[...dashboard.matchAll(/"expr": "(.*)"/g)].map(([, expression = '']) => expression),
+    ]
+    expect(expressions.length).toBeGreaterThan(50)
+    for (const expression of expressions) {
+      const used = expression.match(/\brespcast_\w+/g) ?? []
       expect(used.filter((name) => !known.includes(name))).toEqual([])
-      expect(used.length).toBeGreaterThan(0)
     }
   })
 
