@@ -46,7 +46,11 @@ export class SharedKills implements SharedPart {
     return 0
   }
 
-  /** @returns The number of connections that were closed; none if the order is not one that this version knows. */
+  understands(value: string): boolean {
+    return readKillOrder(value) !== undefined
+  }
+
+  /** @returns The number of connections that were closed. */
   obey(value: string, { atMs }: Change): number {
     const order = readKillOrder(value)
     if (!order) return 0

@@ -63,7 +63,10 @@ export interface ControlFigures {
   readonly ackSeconds: number
   readonly ackSecondsTotal: number
   readonly acks: number
-  /** Entries that were not taken, by reason: `unsigned`, `forged`, `replayed`, `broken`, `unknown`. */
+  /**
+   * Entries that were not taken, by reason: `unsigned`, `forged` and `broken` ones; `replayed`, which have been applied from another
+   * place of the log; `unknown` to this version.
+   */
   readonly rejected: ReadonlyMap<string, number>
   /** Seconds left of the lease; 0 without one. */
   readonly leaseSeconds: number

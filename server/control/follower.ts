@@ -60,7 +60,8 @@ const LATE = { origin: undefined, isLate: true } as const
 export class Follower {
   readonly #host: FollowerHost
   #position: Position | undefined
-  readonly #recent = new Set<string>()
+  /** Their places in the log by uuid. */
+  readonly #recent = new Map<string, string>()
   #isListening = false
   #isCurrent = false
   #isCatching = false
@@ -79,6 +80,9 @@ export class Follower {
   #isHeld = false
   /** An entry that this version cannot apply: a sentence. Nothing is followed any more. */
   #problem: string | undefined
+
+  /** Entries that were not applied, by reason. */
+  readonly rejected = new Map<'replayed' | 'unknown', number>()
 
   constructor(host: FollowerHost) {
     this.#host = host
@@ -127,7 +131,13 @@ export class Follower {
 
   /** Takes an entry from the channel. */
   message(logged: LoggedEntry): void {
-    if (!this.#isCurrent || this.#recent.has(logged.entry.uuid)) return
+    if (!this.#isCurrent) return
+    const known = this.#recent.get(logged.entry.uuid)
+    if (known !== undefined) {
+      // One that was read from the log comes on the channel as well.
+      if (known !== logged.id) this.#count('replayed')
+      return
+    }
     if (logged.previous !== this.position.id) {
       this.catchUp()
       return
@@ -282,7 +292,7 @@ export class Follower {
     const change = { origin, atMs, isLate }
     if (!this.#isUsable(registers, `entry ${id}`)) return 0
     const obeying = order === undefined ? undefined : parts.get(order.part)
-    if (order !== undefined && obeying?.obey === undefined) {
+    if (order !== undefined && obeying?.understands?.(order.value) !== true) {
       this.#give(`entry ${id}`)
       return 0
     }
@@ -319,7 +329,12 @@ export class Follower {
     return true
   }
 
+  #count(reason: 'replayed' | 'unknown'): void {
+    this.rejected.set(reason, (this.rejected.get(reason) ?? 0) + 1)
+  }
+
   #give(what: string): void {
+    this.#count('unknown')
     this.#problem = `upstream-namespace: ${what} cannot be applied by this version: upgrade this gateway`
     this.#isCurrent = false
     this.#host.log.error(this.#problem)
@@ -331,9 +346,9 @@ export class Follower {
     const { id, entry } = logged
     const position = { id, uuid: entry.uuid, epoch: this.position.epoch }
     this.#position = position
-    this.#recent.add(entry.uuid)
+    this.#recent.set(entry.uuid, id)
     if (this.#recent.size > MOST_RECENT) {
-      const [oldest] = this.#recent
+      const [oldest] = this.#recent.keys()
       if (oldest !== undefined) this.#recent.delete(oldest)
     }
     const isDurable = journal.append(entry.registers, position)

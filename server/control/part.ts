@@ -46,6 +46,8 @@ export interface SharedPart {
    * @returns When no session gets anything any more that the change takes from it: the number of sessions that it hit.
    */
   apply(registers: readonly Register[], change: Change): number | Promise<number>
-  /** Carries an order out. @returns See {@link apply}. */
+  /** Reports whether an order can be carried out. */
+  understands?(value: string): boolean
+  /** Carries an order out that it understands. @returns See {@link apply}. */
   obey?(value: string, change: Change): number | Promise<number>
 }

@@ -238,7 +238,10 @@ export class SharedControl implements Control, ControlUser {
       ackSeconds: this.#ackSeconds,
       ackSecondsTotal: this.#ackSecondsTotal,
       acks: this.#acks,
-      rejected: this.#parts.store.rejected,
+      rejected: new Map<string, number>([
+        ...this.#parts.store.rejected,
+        ...this.#follower.rejected,
+      ]),
       leaseSeconds: Math.max(0, this.#lease.endsMs - nowMs) / 1_000,
       isFenced: this.#isFenced,
       fences: this.#fences,

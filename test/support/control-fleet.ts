@@ -67,6 +67,10 @@ export class FakePart implements SharedPart {
     return new Promise((resolve) => this.#slow.push(() => resolve(this.sessions)))
   }
 
+  understands(value: string): boolean {
+    return this.accepts('', value)
+  }
+
   obey(value: string): number {
     this.obeyed.push(value)
     return this.sessions

@@ -90,11 +90,17 @@ describe('CLIENT KILL of another gateway', () => {
     ['an age that is none', '{"maxAge":0}'],
     ['a type that is none', '{"type":"foo"}'],
     ['a name that is none', '{"user":7}'],
-  ])('kills nobody if it is %s', (_title, order) => {
-    const { core, kill } = gateway()
+  ])('kills nobody if it is %s, and is not understood', (_title, order) => {
+    const { core, kill, part } = gateway()
     const client = core.connect()
+    expect(part.understands(order)).toBe(false)
     expect(kill(order)).toBe(0)
     expect(client.client.closed).toBe(false)
+  })
+
+  test('is understood with all filters that this version knows', () => {
+    const { part } = gateway()
+    expect(part.understands('{"id":2,"type":"pubsub","sub":"42","skip":1}')).toBe(true)
   })
 
   test('keeps nothing', () => {
