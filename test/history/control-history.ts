@@ -96,6 +96,8 @@ export interface FinalState {
 /** A gateway that the upstream did not hear, or that did nothing. */
 export interface CutOff extends Span {
   readonly place: string
+  /** A session whose client did not read, and which got messages larger than a write: the one that was being written may still come. */
+  readonly slow?: string
 }
 
 /** All that clients and operators of an upstream and its gateways did and saw. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import type { MessageSpace } from './history.ts'
 
 /** Bytes of every value, of which each payload has a part. */
-const FILLER = randomBytes(131_072)
+const FILLER = randomBytes(1_048_576)
 
 /** The longest payload. */
-export const MAX_PAYLOAD = 65_536
+export const MAX_PAYLOAD = 393_216
 
 /** Where the filler of a message begins. */
 function startOf(serial: number): number {

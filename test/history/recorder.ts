@@ -160,6 +160,10 @@ export class RecordedClient {
     throw new Error(problem)
   }
 
+  get name(): string {
+    return this.#log.name
+  }
+
   /** Replies that have not come. */
   get dueCount(): number {
     return this.#log.dueCount

@@ -25,7 +25,7 @@ import type { GatewayProcess } from '../../support/topologies/gateway.ts'
 import { publisher, startActor, subscriber, type Actor, type Names } from '../actors.ts'
 import { ReadinessWatch } from '../readiness.ts'
 import { startStage, type Stage, type StageOptions } from '../stage.ts'
-import { CONTROL_FAULTS } from './faults.ts'
+import { CONTROL_FAULTS, type Clogged } from './faults.ts'
 import { KEYS, NAMESPACE } from './keys.ts'
 import { KEY, revokeUnheard, signatureOf, upstreamState } from './namespace.ts'
 import { Operator } from './operator.ts'
@@ -41,8 +41,20 @@ const SLACK_MS = 500
 /** Longest time until gateways agree in the end, in ms. */
 const AGREED_MS = 20_000
 
-/** Times that an order is given at the beginning. */
-const MOST_TRIES = 5
+/** Times that somebody tries what a busy gateway refuses. */
+const MOST_TRIES = 10
+
+/** What the upstream keeps for a gateway that does not read: more than a message of a flood. */
+const OUTPUT_LIMIT_KB = 2_048
+
+/** A channel of messages that are larger than a write of a gateway, and what of them waits in kernels and gateway. */
+const FLOOD = { channel: 'flood', bytes: 300_000, messages: 30 } as const
+
+/** Logins of a crowd that are under way. */
+const AT_ONCE = 25
+
+/** Sessions of one subject at a gateway, whose end takes several turns of its event loop; and messages to them meanwhile. */
+const CROWD = { channel: 'square', sessions: 1_500, messages: 150, restMs: 2 } as const
 
 const CHANNELS = ['news', 'room:1', 'room:2', 'sport']
 const PATTERNS = ['room:*']
@@ -97,6 +109,7 @@ export async function controlChaos(options: ControlChaosOptions): Promise<Contro
   writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 })
   const stage = await startStage({
     ...options,
+    outputLimitKb: OUTPUT_LIMIT_KB,
     directives: [
       ...['--upstream-control', 'yes', '--upstream-lease', `${leaseSeconds}`],
       ...['--auth-failure-delay', '0'],
@@ -234,6 +247,8 @@ class Run {
       },
       ...{ cutOffs: this.cutOffs, forgetful: this.forgetful },
       revokeUnheard: () => this.#revokeUnheard(),
+      clog: (at) => this.#clog(at),
+      revokeCrowd: (at) => this.#revokeCrowd(at),
     })
     if (this.#stage.upstream.kind !== 'standalone') await this.#stage.upstream.servers.settled()
     const healedMs = performance.now()
@@ -275,6 +290,79 @@ class Run {
     })
   }
 
+  async #clog(at: number): Promise<Clogged> {
+    const name = `slow#${this.rounds}`
+    const connect = await this.#guest(at, 'slow', 'slow', FLOOD.channel)
+    const client = await connect(name)
+    client.subscribe('channel', FLOOD.channel)
+    await client.idle()
+    client.pause()
+    const flooder = await this.#nativeClient('flooder')
+    for (let count = 0; count < FLOOD.messages; count++) {
+      flooder.publish('channel', FLOOD.channel, FLOOD.bytes)
+      await flooder.idle()
+    }
+    flooder.close()
+    // The gateway reads the last of it.
+    await wait(500)
+    return { name: client.name, resume: () => client.resume() }
+  }
+
+  async #revokeCrowd(at: number): Promise<void> {
+    const { channel, sessions, messages, restMs } = CROWD
+    const sub = `crowd-${this.rounds}`
+    const connect = await this.#guest(at, sub, 'crowd', channel)
+    const crowd: RecordedClient[] = []
+    for (let from = 0; from < sessions; from += AT_ONCE) {
+      const names = Array.from({ length: AT_ONCE }, (_, one) => `crowd${from + one}#${this.rounds}`)
+      crowd.push(...(await Promise.all(names.map(connect))))
+    }
+    for (const client of crowd) client.subscribe('channel', channel)
+    await Promise.all(crowd.map((client) => client.idle()))
+    const publishing = await this.#nativeClient('crier')
+    const other = this.#places[(at + 1) % this.#places.length] as Place
+    const operator = await Operator.connect(other.port)
+    let revoked = Promise.resolve()
+    for (let count = 0; count < messages; count++) {
+      publishing.publish('channel', channel, 0)
+      if (count === 20)
+        revoked = this.orders.order(operator, other.name, { type: 'revoke-sub', sub })
+      await wait(restMs)
+    }
+    await publishing.idle()
+    await revoked
+    publishing.close()
+    operator.close()
+    for (const client of crowd) client.close()
+  }
+
+  /** Lets sessions of a subject, with a role that has a channel, log in at a gateway. */
+  async #guest(
+    at: number,
+    sub: string,
+    role: string,
+    channel: string,
+  ): Promise<(name: string) => Promise<RecordedClient>> {
+    const place = this.#places[at] as Place
+    await setRole(place.port, role, [channel])
+    const gateway = this.#stage.gateways[at] as GatewayProcess
+    const token = await gateway.mint(sub, { roles: [role] })
+    return async (name) => {
+      // On a busy machine a gateway may be fenced for a while.
+      for (let tries = 1; ; tries++) {
+        try {
+          const connection = tries === 1 ? name : `${name}.${tries}`
+          const client = await RecordedClient.logIn(this.recorder, place, connection, token)
+          this.identities.set(connection, { sub, role, openedMs: Date.now() })
+          return client
+        } catch (error) {
+          if (tries === MOST_TRIES) throw error
+          await wait(1_000)
+        }
+      }
+    }
+  }
+
   /** Entries that a native client got. */
   #entries(): string[] {
     const { sessions } = this.recorder.history(this.#options.topology)
@@ -303,23 +391,13 @@ class Run {
   async #begin(): Promise<void> {
     const { rate, restMs } = this.#options
     const dice = this.#dice
-    for (const { port } of this.#places) {
-      const operator = await Operator.connect(port)
-      for (const role of ROLES) {
-        // On a busy machine some gateway may not confirm in time.
-        for (let tries = 1; ; tries++) {
-          const reply = await operator.ask(...roleWords(role, [...CHANNELS, ...PATTERNS]))
-          if (reply === 'OK') break
-          if (tries === MOST_TRIES) throw new Error(`ACL SETUSER: ${shownPlain(reply)}`)
-        }
-      }
-      operator.close()
-    }
+    for (const { port } of this.#places)
+      for (const role of ROLES) await setRole(port, role, [...CHANNELS, ...PATTERNS])
     const native = (): Promise<Place> => this.#native()
     const cluster = this.#options.topology === 'cluster'
     const names: Names = cluster
       ? { shard: [KEYS.entries], channel: CHANNELS }
-      : { channel: [KEYS.entries, ...CHANNELS] }
+      : { channel: [KEYS.entries, CROWD.channel, ...CHANNELS] }
     this.#play('native', native, 'resp3', subscriber(names))
     const load = {
       perSecond: rate / (this.#places.length + 1),
@@ -346,6 +424,11 @@ class Run {
       }
       this.#actors.push(startOperator(this.orders, place, dice, restMs))
     }
+  }
+
+  async #nativeClient(name: string): Promise<RecordedClient> {
+    const connection = `${name}#${this.rounds}`
+    return RecordedClient.connect(this.recorder, await this.#native(), 'resp3', connection)
   }
 
   async #native(): Promise<Place> {
@@ -432,6 +515,18 @@ class Run {
     }
     return refused
   }
+}
+
+/** Lets a role have these channels and no others, everywhere. @throws Error That is not possible. */
+async function setRole(port: number, role: string, channels: readonly string[]): Promise<void> {
+  const operator = await Operator.connect(port)
+  // On a busy machine some gateway may not confirm in time.
+  for (let tries = 1; ; tries++) {
+    const reply = await operator.ask(...roleWords(role, channels))
+    if (reply === 'OK') break
+    if (tries === MOST_TRIES) throw new Error(`ACL SETUSER: ${shownPlain(reply)}`)
+  }
+  operator.close()
 }
 
 /** Token sessions at each gateway: half of them WebSockets. */

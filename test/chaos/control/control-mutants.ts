@@ -9,6 +9,14 @@ export interface ControlMutant extends Omit<Mutant, 'topology'> {
   readonly restMs?: number
 }
 
+/** Entries that take a while to be in force, as they are applied. */
+const PAUSED = `        this.#host.pause();
+        void result.then((sessions) => {
+            if (era === this.#era)
+                this.#advance(logged, sessions);
+            this.#host.resume();
+`
+
 /** Each of them has to be caught. */
 export const CONTROL_MUTANTS: readonly ControlMutant[] = [
   {
@@ -26,6 +34,22 @@ export const CONTROL_MUTANTS: readonly ControlMutant[] = [
     replace: 'if (false)',
     faults: ['refuse-scripts'],
     isLong: true,
+  },
+  {
+    name: 'a gateway that is fenced writes nothing of what waits',
+    file: 'server/client/fence.js',
+    search: 'client.output.withhold();',
+    replace: '',
+    faults: ['stop-clogged'],
+    kinds: ['grow'],
+  },
+  {
+    name: 'nothing is read while sessions are cut',
+    file: 'server/control/follower.js',
+    search: PAUSED,
+    replace: PAUSED.replaceAll(/^.*(?:pause|resume)\(\);\n/gm, ''),
+    faults: ['crowd'],
+    kinds: ['grow'],
   },
   {
     name: 'what the upstream lacks is committed anew',
@@ -70,7 +94,9 @@ export const CONTROL_MUTANTS: readonly ControlMutant[] = [
     name: 'a commit reaches the other gateways',
     file: 'server/control/follower.js',
     search: 'const applied = this.#putInForce(ledger.newer(registers), change);',
-    replace: 'const applied = 0;',
+    // Users do: without roles nobody would have anything to lose.
+    replace:
+      "const applied = this.#putInForce(ledger.newer(registers).filter(({ key }) => !key.startsWith('r:')), change);",
     faults: [],
   },
 ]

@@ -19,10 +19,20 @@ export interface ControlScene {
   readonly entries: () => readonly string[]
   /** Commits a revocation of which gateways get no message. */
   readonly revokeUnheard: () => Promise<void>
+  /** Lets very much wait at a gateway for a session whose client does not read, until it is told to. */
+  readonly clog: (at: number) => Promise<Clogged>
+  /** Revokes very many sessions of a gateway at another one, while messages go on. */
+  readonly revokeCrowd: (at: number) => Promise<void>
   /** Gateways that were not heard. */
   readonly cutOffs: CutOff[]
   /** When the upstream forgot something. */
   readonly forgetful: Span[]
+}
+
+/** A session that something waits for. */
+export interface Clogged {
+  readonly name: string
+  resume(): void
 }
 
 /** Something that goes wrong, and is well again when the promise settles. */
@@ -185,6 +195,33 @@ export const CONTROL_FAULTS: Readonly<Record<string, ControlFault>> = {
   },
   'one-way-up': partition('up'),
   'one-way-down': partition('down'),
+  /**
+   * A gateway stops while very much waits for a session, and wakes up past its lease, when the upstream cannot be reached: what the
+   * kernel had is read before.
+   */
+  'stop-clogged': {
+    topologies: ALONE,
+    run: async ({ stage, dice, leaseMs, clog, cutOffs }) => {
+      const at = dice.below(stage.gateways.length)
+      const [gateway, proxy] = [stage.gateways[at], stage.proxies[at]]
+      const session = await clog(at)
+      for (const direction of ['up', 'down'] as const) proxy?.hold(direction)
+      gateway?.pause()
+      const fromMs = Date.now()
+      session.resume()
+      await wait(leaseMs + 1_500)
+      gateway?.resume()
+      await wait(1_500)
+      cutOffs.push({ place: `g${at}`, fromMs, toMs: Date.now(), slow: session.name })
+      proxy?.cutAll()
+      proxy?.release()
+    },
+  },
+  /** A gateway takes more than a turn of its event loop to end all sessions of a revocation. */
+  crowd: {
+    topologies: ['standalone', 'sentinel'],
+    run: ({ stage, dice, revokeCrowd }) => revokeCrowd(dice.below(stage.gateways.length)),
+  },
   unheard: {
     topologies: EVERYWHERE,
     run: async ({ revokeUnheard }) => {
