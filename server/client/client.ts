@@ -13,8 +13,13 @@ import { Output } from '../delivery/output.ts'
 import type { Sink } from '../delivery/sink.ts'
 import type { PendingNames } from '../upstream/backplane.ts'
 
-/** Transport of a client. */
-export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket'
+/** Transport of a client: `http` is a publisher whose messages come in requests. */
+export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket' | 'http'
+
+/** Reports whether clients of a transport come by an HTTP listener. */
+export function comesByHttp(transport: TransportName): boolean {
+  return transport === 'websocket' || transport === 'http'
+}
 
 /** Origin of a client: its connection and its addresses. */
 export interface ClientOrigin {
@@ -168,6 +173,11 @@ export class Client implements Subscriber {
     return this.origin.transport === 'websocket'
   }
 
+  /** It came by an HTTP listener, whatever it speaks: strangers do, and the limits for them hold. */
+  get isWeb(): boolean {
+    return comesByHttp(this.origin.transport)
+  }
+
   get closed(): boolean {
     return this.#cause !== undefined
   }
@@ -183,7 +193,7 @@ export class Client implements Subscriber {
 
   /** Strangers' connections are. */
   get isMetered(): boolean {
-    return this.isWebSocket
+    return this.isWeb
   }
 
   get maxMessageBytes(): number {
@@ -205,7 +215,7 @@ export class Client implements Subscriber {
 
   /** The class of `client-output-buffer-limit` that holds now. */
   get limitClass(): BufferClass {
-    if (this.isWebSocket) return 'websocket'
+    if (this.isWeb) return 'websocket'
     return this.subscriptions.any ? 'pubsub' : 'normal'
   }
 

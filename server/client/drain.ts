@@ -133,8 +133,8 @@ export class Drain {
       this.#end()
       return
     }
-    this.#departures = [true, false].map((isWebSocket) => ({
-      clients: leaving.filter((client) => client.isWebSocket === isWebSocket),
+    this.#departures = [true, false].map((isWeb) => ({
+      clients: leaving.filter((client) => client.isWeb === isWeb),
       due: 0,
     }))
     this.#startedMs = clock.monotonicMs()

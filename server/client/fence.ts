@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { Control } from '../control/control.ts'
-import type { Client } from './client.ts'
+import { comesByHttp, type Client } from './client.ts'
 import type { ClientTable } from './clients.ts'
 import { CLOSES, closeWith } from './close.ts'
 
@@ -80,5 +80,5 @@ export class ClientFence {
 }
 
 function isOfBrowser({ transport, listener }: Client['origin']): boolean {
-  return transport === 'websocket' && listener !== 'admin'
+  return comesByHttp(transport) && listener !== 'admin'
 }

@@ -45,9 +45,9 @@ export class GapNotices {
     for (const { output } of holders) {
       const { client } = output
       if (client.closed) continue
-      if (client.isWebSocket && pushes) {
+      if (client.isWeb && pushes) {
         output.push(push)
-      } else if (client.isWebSocket || closesTcp) {
+      } else if (client.isWeb || closesTcp) {
         this.#leaving.add(client)
         isAnyLeaving = true
       }

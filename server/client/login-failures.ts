@@ -98,7 +98,7 @@ export class LoginFailures {
     const ofClient = client.failedLogins.add(nowMs)
     return {
       waitMs: this.#waitMs(count),
-      isLast: client.isWebSocket && ofClient >= WEBSOCKET_FAILURES,
+      isLast: client.isWeb && ofClient >= WEBSOCKET_FAILURES,
     }
   }
 

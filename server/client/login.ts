@@ -8,7 +8,7 @@ import { shown } from '../log.ts'
 import type { CompiledGrant } from '../token/grant/grants.ts'
 import type { TokenAuthenticator } from '../token/session/authenticator.ts'
 import type { TokenRefusal } from '../token/verify/refusal.ts'
-import type { Client } from './client.ts'
+import { comesByHttp, type Client } from './client.ts'
 import { CLOSES, closeWith, type CodedCause } from './close.ts'
 import { describeClient } from './describe.ts'
 import { LoginFailures, type LoginFailure } from './login-failures.ts'
@@ -168,7 +168,7 @@ export class Login {
 
   /** The identity before any login. */
   initialIdentity(transport: Client['origin']['transport']): Identity {
-    if (transport === 'websocket') return this.#nobody
+    if (comesByHttp(transport)) return this.#nobody
     return { user: this.#parts.users.default, ceilings: [], token: undefined }
   }
 
@@ -180,16 +180,28 @@ export class Login {
    */
   start(client: Client, token?: string): Promise<void> | undefined {
     const { config, users } = this.#parts
-    if (!client.isWebSocket && users.defaultIsOpen) client.authenticate()
+    if (!client.isWeb && users.defaultIsOpen) client.authenticate()
     else client.requireLogin()
-    if (client.isWebSocket) this.#armDeadline(client, config.seconds('auth-timeout'))
+    if (client.isWeb) this.#armDeadline(client, config.seconds('auth-timeout'))
     else if (!client.authenticated) this.#armDeadline(client, config.seconds('tcp-auth-timeout'))
     return token === undefined ? undefined : this.#loginAtUpgrade(client, token)
   }
 
   async #loginAtUpgrade(client: Client, token: string): Promise<void> {
+    await this.byToken(client, token, 'upgrade')
+  }
+
+  /**
+   * Logs in by a token that came with a request. One that is refused closes the client.
+   *
+   * @param object For ACL LOG.
+   * @returns The error line; undefined if the client is logged in.
+   */
+  async byToken(client: Client, token: string, object: string): Promise<ErrorLine | undefined> {
     const verdict = await this.verify(client, token)
-    if (!client.closed) this.settle(client, verdict, 'upgrade')
+    if (client.closed) return REFUSALS.superseded.reply
+    const outcome = this.settle(client, verdict, object)
+    return 'error' in outcome ? outcome.error : undefined
   }
 
   /** RESET: leads back to the first state. Only a WebSocket gets a new deadline. */
@@ -198,14 +210,14 @@ export class Login {
     tokens.end(client)
     client.authEpoch++
     clients.setIdentity(client, this.initialIdentity(client.origin.transport))
-    if (!client.isWebSocket && users.defaultIsOpen) client.authenticate()
+    if (!client.isWeb && users.defaultIsOpen) client.authenticate()
     else client.requireLogin()
-    if (client.isWebSocket) this.#armDeadline(client, config.seconds('auth-timeout'))
+    if (client.isWeb) this.#armDeadline(client, config.seconds('auth-timeout'))
   }
 
   /** Reports whether a client that is not authenticated may do nothing but log in. */
   isRequired(client: Client): boolean {
-    return client.isWebSocket || !this.#parts.users.defaultIsOpen
+    return client.isWeb || !this.#parts.users.defaultIsOpen
   }
 
   /**
@@ -289,7 +301,7 @@ export class Login {
     const { authenticator } = this.#parts
     const isReserved = name === 'jwt' || isTokenUserName(name) || isRoleName(name)
     if (isReserved && authenticator.enabled) return false
-    if (client.isWebSocket && (noPassword || name === 'default')) return false
+    if (client.isWeb && (noPassword || name === 'default')) return false
     return this.#takesPasswords(client)
   }
 
@@ -299,7 +311,7 @@ export class Login {
 
   /** Reports whether a login fails for its name alone: it asks for the default user where others may log in by password. */
   #isNeverDefault(client: Client, name: string): boolean {
-    return client.isWebSocket && name === 'default' && this.#takesPasswords(client)
+    return client.isWeb && name === 'default' && this.#takesPasswords(client)
   }
 
   /**
@@ -379,7 +391,7 @@ export class Login {
   #refusalOfSubject(client: Client, grant: CompiledGrant): LoginRefusal | undefined {
     const { ceilings } = this.#parts.authenticator.grants.identityOf(grant)
     if (ceilings.some(({ enabled }) => !enabled)) return REFUSALS.disabled
-    return client.isWebSocket && this.#isCrowded(client, grant) ? REFUSALS.crowded : undefined
+    return client.isWeb && this.#isCrowded(client, grant) ? REFUSALS.crowded : undefined
   }
 
   /** With subscriptions a connection can only be given another token of its own subject. */
@@ -392,16 +404,18 @@ export class Login {
   #isCrowded(client: Client, { userName }: CompiledGrant): boolean {
     const { clients, config } = this.#parts
     const most = config.integer('ws-max-connections-per-user')
-    if (most === 0 || client.identity.user.name === userName) return false
+    // Publishers over HTTP have rates instead.
+    const counts = ({ isWeb, origin }: Client): boolean => isWeb && origin.transport !== 'http'
+    if (most === 0 || !counts(client) || client.identity.user.name === userName) return false
     let count = 0
-    for (const other of clients.ofUser(userName)) if (other.isWebSocket) count++
+    for (const other of clients.ofUser(userName)) if (counts(other)) count++
     return count >= most
   }
 
   /** Refuses a token, and closes a WebSocket that is nobody. @returns The error line. */
   #refuse(client: Client, { reply, cause, reason }: LoginRefusal, object: string): ErrorLine {
     if (reason) this.#logFailure(client, reason, 'jwt', object, 'toplevel')
-    if (cause && client.isWebSocket && !client.authenticated) client.close(cause)
+    if (cause && client.isWeb && !client.authenticated) client.close(cause)
     return reply
   }
 

@@ -76,7 +76,7 @@ export class OutputGuard {
   beforeWrite(output: Output, nowMs: number): void {
     const held = output.heldBytes - UNCOUNTED_BYTES
     if (held <= 0 && !output.limiter?.isCounting) return
-    if (!output.isClosed && !output.client.isWebSocket) this.#judge(output, held, nowMs)
+    if (!output.isClosed && !output.client.isWeb) this.#judge(output, held, nowMs)
   }
 
   /**
@@ -93,7 +93,7 @@ export class OutputGuard {
     const { client } = output
     if (!client.authenticated && output.heldBytes > UNAUTHENTICATED_BYTES) {
       this.#close(client, 'unauthenticated')
-    } else if (client.isWebSocket) {
+    } else if (client.isWeb) {
       // One write exceeds the cap by one message at most, so it does not count alone.
       this.#judge(output, output.itemCount === 0 ? 0 : output.heldBytes, nowMs)
     }
@@ -103,7 +103,7 @@ export class OutputGuard {
   roomFor(client: Client): number {
     const { hardBytes } = this.#server.config.bufferLimits()[client.limitClass]
     if (hardBytes === 0) return LARGEST_REPLY_BYTES
-    const uncounted = client.isWebSocket ? 0 : UNCOUNTED_BYTES
+    const uncounted = client.isWeb ? 0 : UNCOUNTED_BYTES
     return Math.min(hardBytes + uncounted - client.output.heldBytes, LARGEST_REPLY_BYTES)
   }
 

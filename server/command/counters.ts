@@ -52,6 +52,8 @@ export class Counters {
   readonly errors = new Map<string, number>()
   /** Closed clients by cause. The set of causes is fixed. */
   readonly closes = new Map<string, number>()
+  /** Requests over HTTP that failed, by the code of their answer. The set of codes is fixed. */
+  readonly httpFailures = new Map<string, number>()
   errorReplies = 0
   #countsCodes = true
 
@@ -60,6 +62,10 @@ export class Counters {
 
   /** The only code in {@link errors} after there were too many. */
   static readonly CODES_DISABLED = 'ERRORSTATS_DISABLED'
+
+  countHttpFailure(code: string): void {
+    this.httpFailures.set(code, (this.httpFailures.get(code) ?? 0) + 1)
+  }
 
   countError(code: string): void {
     this.errorReplies++
@@ -103,6 +109,7 @@ export class Counters {
     }
     this.errors.clear()
     this.closes.clear()
+    this.httpFailures.clear()
     this.loginFailures.clear()
     this.rejections.clear()
     this.http.public.evicted = this.http.admin.evicted = 0

@@ -14,6 +14,12 @@ export const checkNetworks: Check = (words) => {
     : `'${wrong}' is neither an IP address nor a network such as 10.0.0.0/8`
 }
 
+/** `http-publish-path`: a path below which nothing has a meaning of its own, or nothing. */
+export const httpPathProblem: Check = ([path = '']) =>
+  path === '' || /^(\/[\w.~-]+)+$/.test(path)
+    ? undefined
+    : 'argument must be empty, or a path such as /api/publish of letters, digits and -._~'
+
 /** `save`: pairs of seconds (at least 1) and changes (at least 0), or nothing. */
 export const checkSavePoints: Check = (words) => {
   const valid =

@@ -214,10 +214,10 @@ export class Output implements Writer {
    * Queues nothing more, and ends the socket. A command that is running still gets its reply, and those before it theirs; with
    * `flush` also those that come later.
    *
-   * @param lastPush A frame that is sent even if all else is dropped; WebSocket only.
+   * @param lastPush A frame that is sent even if all else is dropped; to who came by HTTP, in RESP3 only.
    */
   end(how: OutputEnd, lastPush?: Buffer): void {
-    const { isWebSocket } = this.client
+    const { isWeb, protocol } = this.client
     this.#isClosed = true
     this.#close = how.close
     this.#ownPushes = undefined
@@ -226,8 +226,8 @@ export class Output implements Writer {
       this.#clear()
       this.#isWithheld = false
     } else this.#tail().closeTail()
-    if (lastPush && isWebSocket) this.#pushQueue().append(lastPush, 0, lastPush.length)
-    if (drops && !isWebSocket) {
+    if (lastPush && isWeb && protocol === 3) this.#pushQueue().append(lastPush, 0, lastPush.length)
+    if (drops && !isWeb) {
       this.sink.terminate()
       return
     }

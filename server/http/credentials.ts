@@ -67,3 +67,18 @@ function readCookie(header: string | undefined, name: string): string | undefine
   }
   return undefined
 }
+
+/**
+ * User and password of `Authorization: Basic` (RFC 7617), as byte strings.
+ *
+ * @returns Undefined for any other header.
+ */
+export function basicOf(
+  authorization: string | undefined,
+): { readonly user: string; readonly password: string } | undefined {
+  const encoded = /^Basic +([\w+/-]+={0,2}) *$/i.exec(authorization ?? '')?.[1]
+  if (encoded === undefined) return undefined
+  const pair = Buffer.from(encoded, 'base64').toString('latin1')
+  const colon = pair.indexOf(':')
+  return colon < 0 ? undefined : { user: pair.slice(0, colon), password: pair.slice(colon + 1) }
+}

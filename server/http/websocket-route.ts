@@ -3,17 +3,8 @@ import fastifyWebsocket from '@fastify/websocket'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { RESP3_SUBPROTOCOL } from '../../shared/subprotocol.ts'
-import {
-  hostAndPort,
-  isLoopback,
-  leavesLoopback,
-  LocalAddress,
-  plainAddress,
-} from '../addresses.ts'
-import type { Rejection } from '../command/counters.ts'
-import type { Core } from '../core.ts'
+import { hostAndPort, LocalAddress } from '../addresses.ts'
 import type { KeepAlive } from '../transport/keep-alive.ts'
-import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import { connectWebSocket } from '../transport/reception.ts'
 import {
   CompressingSink,
@@ -22,9 +13,17 @@ import {
   WebSocketSink,
   type WebSocketHost,
 } from '../transport/websocket.ts'
-import { subprotocolProblem, tokenOfUpgrade } from './credentials.ts'
+import { subprotocolProblem } from './credentials.ts'
+import {
+  refusalOfCookie,
+  refusalOfPlace,
+  refusalOfRate,
+  rejectionRefusal,
+  tokenOf,
+  type Entrance,
+  type Refusal,
+} from './entrance.ts'
 import { headerProblem, peerAddress } from './headers.ts'
-import { isOriginAllowed } from './origin.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,13 +33,9 @@ declare module 'fastify' {
 }
 
 /** A WebSocket at one path of a listener. */
-interface WebSocketRoute {
-  readonly core: Core
+interface WebSocketRoute extends Entrance {
   readonly keepAlive: KeepAlive
-  readonly listener: 'public' | 'admin'
   readonly path: string
-  /** The connections of the listener that are no WebSockets; an embedding application counts its own. */
-  readonly waiting?: WaitingSockets | undefined
 }
 
 interface OpenRoute extends WebSocketRoute {
@@ -65,9 +60,6 @@ const DEFLATE = {
 
 /** Time for the closing handshake, in ms: a peer that never logs in is gone 7 s after it connected, `auth-timeout` included. */
 const CLOSE_TIMEOUT_MS = 1_500
-
-/** Retry-After of a client that cannot be admitted, in seconds. */
-const RETRY_AFTER_SECONDS = 5
 
 /**
  * Opens the WebSocket at one path of an HTTP server; an upgrade on any other is refused, though the plugin would accept it on
@@ -157,13 +149,6 @@ function withUntyped<Options extends object>(options: Options): Options {
   return { ...options, closeTimeout: CLOSE_TIMEOUT_MS, WebSocket: ServedWebSocket }
 }
 
-/** An HTTP answer instead of a WebSocket. */
-interface Refusal {
-  readonly status: number
-  readonly error: string
-  readonly headers?: Readonly<Record<string, string>>
-}
-
 const NOT_AN_UPGRADE: Refusal = {
   status: 426,
   error: 'this path speaks WebSocket only',
@@ -181,86 +166,22 @@ function isUpgrade(request: FastifyRequest): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-function refusalOf(
-  request: FastifyRequest,
-  { core, listener, waiting }: WebSocketRoute,
-): Refusal | undefined {
-  const { config, counters, admission, peerLog } = core
+function refusalOf(request: FastifyRequest, route: WebSocketRoute): Refusal | undefined {
   // Of an embedding application's server too, which may keep more headers, or drop some.
   const badHeaders = headerProblem(request.raw.rawHeaders)
   if (badHeaders) return badHeaders
   const ip = peerAddress(request)
-  // The server's own listeners have counted the connections that do not come through a proxy.
-  const isCounted =
-    waiting !== undefined && ip === plainAddress(request.raw.socket.remoteAddress ?? '')
-  if (!isCounted && admission.isTooFast('http', ip)) return rejectionRefusal('rate')
-  const subprotocols = request.headers['sec-websocket-protocol']
+  const tooFast = refusalOfRate(request, ip, route)
+  if (tooFast) return tooFast
   // Node asks for a Host on requests, and not on upgrades (RFC 9112 section 3.2, RFC 6455 section 4.2.1).
   if (request.headers.host === undefined) return { status: 400, error: 'a Host header is needed' }
-  const problem = subprotocolProblem(subprotocols)
+  const problem = subprotocolProblem(request.headers['sec-websocket-protocol'])
   if (problem !== undefined) return { status: 400, error: problem }
-  const { localAddress = '' } = request.raw.socket
-  if (listener === 'public' && isUndeclared(localAddress, config.list('http-bind'))) {
-    peerLog.write('listenerUndeclared', () => ({ localAddress, address: request.ip }))
-    return { status: 403, error: 'this listener serves its own machine only' }
-  }
-  const { origin } = request.headers
-  const allowed = listener === 'public' ? config.list('ws-allowed-origins') : []
-  if (!isOriginAllowed({ origin, host: request.host }, allowed)) {
-    counters.originsRefused++
-    peerLog.write('originRefused', () => ({ origin, host: request.host, address: ip }))
-    return { status: 403, error: 'this origin may not connect' }
-  }
-  if (config.text('ws-token-cookie') !== '' && origin === undefined && hasCookie(request, core)) {
-    return { status: 403, error: 'a cookie counts only with an Origin' }
-  }
-  const rejection = admission.admit({ transport: 'websocket', ip, listener })
+  const refusal = refusalOfPlace(request, route) ?? refusalOfCookie(request, route.core)
+  if (refusal) return refusal
+  const { core, listener } = route
+  const rejection = core.admission.admit({ transport: 'websocket', ip, listener })
   return rejection && rejectionRefusal(rejection)
-}
-
-/**
- * Reports whether a connection came in by an address that a configuration for loopback does not know. It may where an application
- * that embeds the server listens elsewhere than it says.
- *
- * @param localAddress Empty for a Unix socket.
- * @param binds `http-bind`.
- */
-export function isUndeclared(localAddress: string, binds: readonly string[]): boolean {
-  return localAddress !== '' && !isLoopback(localAddress) && !leavesLoopback(binds)
-}
-
-/** The answer to an upgrade that admission rejects. */
-export function rejectionRefusal(rejection: Rejection): Refusal {
-  const isOfAddress = rejection === 'address' || rejection === 'rate'
-  return {
-    status: isOfAddress ? 429 : 503,
-    error: isOfAddress ? 'too many connections from this address' : 'no room for another client',
-    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
-  }
-}
-
-function hasCookie(request: FastifyRequest, core: Core): boolean {
-  return tokenOf(request, core, false) === undefined && tokenOf(request, core, true) !== undefined
-}
-
-function tokenOf(
-  request: FastifyRequest,
-  { config }: Core,
-  withCookie: boolean,
-): string | undefined {
-  const { authorization, cookie } = request.headers
-  return tokenOfUpgrade(
-    {
-      authorization,
-      cookie,
-      subprotocols: request.headers['sec-websocket-protocol'],
-      query: request.query as Record<string, unknown>,
-    },
-    {
-      cookieName: withCookie ? config.text('ws-token-cookie') : '',
-      query: config.boolean('ws-token-query'),
-    },
-  )
 }
 
 function accept(
@@ -284,7 +205,7 @@ function accept(
       origin: request.headers.origin,
     },
     sink,
-    tokenOf(request, core, true),
+    tokenOf(request, core),
   )
   core.admission.joined(connection.client, ip)
   serveWebSocket(webSocket, connection, host)

@@ -12,6 +12,7 @@ export const CONNECTION_KINDS: readonly {
   { transport: 'unix', listener: 'resp' },
   { transport: 'websocket', listener: 'public' },
   { transport: 'websocket', listener: 'admin' },
+  { transport: 'http', listener: 'public' },
 ]
 
 /** The name spaces of Pub/Sub, in the order in which they are shown. */
@@ -46,7 +47,7 @@ export function takeCensus(clients: Iterable<Client>): Census {
     notLoggedIn: 0,
     blocked: 0,
     subscriptions: { channel: 0, pattern: 0, shard: 0 },
-    largest: { tcp: none(), tls: none(), unix: none(), websocket: none() },
+    largest: { tcp: none(), tls: none(), unix: none(), websocket: none(), http: none() },
     heldBytes: 0,
     largestHeldBytes: 0,
     queryBytes: 0,

@@ -452,8 +452,17 @@ const CLIENT_FIGURES: readonly Figure[] = [
   ),
   counted(
     'respcast_origins_refused_total',
-    'WebSockets that were refused for their Origin.',
+    'WebSockets and requests to publish that were refused for their Origin.',
     'originsRefused',
+  ),
+  by(
+    ['code'],
+    counter(
+      'respcast_http_failures_total',
+      'Requests to publish that failed, by the code of the answer.',
+      ({ counters }) =>
+        [...counters.httpFailures].map(([code, value]) => ({ labels: { code }, value })),
+    ),
   ),
   by(
     ['cause'],

@@ -1,18 +1,24 @@
 import { isLoopback, networkOf } from '../addresses.ts'
-import type { Client, ClientOrigin, Place, TransportName } from '../client/client.ts'
+import {
+  comesByHttp,
+  type Client,
+  type ClientOrigin,
+  type Place,
+  type TransportName,
+} from '../client/client.ts'
 import { CLOSES } from '../client/close.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Services } from '../command/context.ts'
 import { ADMIN_PLACES } from '../config/open-files.ts'
 import { Arrivals } from './arrivals.ts'
-import { ConnectionRates } from './connection-rates.ts'
+import { AddressRates } from './peer-rates.ts'
 
 /** A connection before it is admitted. */
 interface Arrival {
   readonly transport: TransportName
   /** Empty for a Unix socket. */
   readonly ip: string
-  /** Of a WebSocket; the public one by default. */
+  /** Of one that comes by HTTP; the public one by default. */
   readonly listener?: 'public' | 'admin'
 }
 
@@ -51,7 +57,7 @@ const ADMIN_UNAUTHENTICATED = ADMIN_PLACES / 2
 export class Admission {
   readonly #server: AdmissionServer
   readonly #byPlace = new Map<string, Place>()
-  readonly #rates = { http: new ConnectionRates(), tcp: new ConnectionRates() }
+  readonly #rates = { http: new AddressRates(), tcp: new AddressRates() }
   readonly #arrivals: Readonly<Record<ClientOrigin['listener'], Arrivals>>
   /** Undefined once all listeners are open. */
   #early: EarlyArrival[] | undefined = []
@@ -161,18 +167,17 @@ export class Admission {
     if (this.#closing || (this.#isDraining && listener !== 'admin')) return 'shutdown'
     const isHopeless = !clients.anyLingers && this.#oldestWithoutLogin(listener) === undefined
     if (isHopeless && this.#isFull(listener)) return 'maxclients'
-    const isWebSocket = transport === 'websocket'
-    const most = config.integer(
-      isWebSocket ? 'ws-max-connections-per-ip' : 'tcp-max-connections-per-ip',
-    )
+    const isWeb = comesByHttp(transport)
+    const most = config.integer(isWeb ? 'ws-max-connections-per-ip' : 'tcp-max-connections-per-ip')
     if (
       most > 0 &&
       ip !== '' &&
+      transport !== 'http' &&
       (this.#byPlace.get(placeOf(transport, ip))?.clients ?? 0) >= most
     ) {
       return 'address'
     }
-    if (isWebSocket || transport === 'unix' || isLoopback(ip)) return undefined
+    if (isWeb || transport === 'unix' || isLoopback(ip)) return undefined
     return config.boolean('protected-mode') && users.defaultIsOpen ? 'protected-mode' : undefined
   }
 
@@ -222,11 +227,11 @@ export class Admission {
 
   /** Closes a client, and its socket at once: its peer need not do anything for its place to be free. */
   #evict(client: Client): void {
-    const { output, isWebSocket } = client
+    const { output, isWeb } = client
     this.#server.counters.unauthenticatedEvicted++
-    if (!isWebSocket && !output.isBlocked) output.sink.write([Buffer.from(FULL, 'latin1')])
+    if (!isWeb && !output.isBlocked) output.sink.write([Buffer.from(FULL, 'latin1')])
     client.close(CLOSES.crowdedOut)
-    if (isWebSocket) output.sink.end(CLOSES.crowdedOut.close)
+    if (isWeb) output.sink.end(CLOSES.crowdedOut.close)
     this.#server.clients.hurry(client)
   }
 
@@ -237,7 +242,7 @@ export class Admission {
 }
 
 function listenerOf({ transport, listener = 'public' }: Arrival): ClientOrigin['listener'] {
-  return transport === 'websocket' ? listener : 'resp'
+  return comesByHttp(transport) ? listener : 'resp'
 }
 
 function first(clients: ReadonlySet<Client>): Client | undefined {
@@ -245,7 +250,7 @@ function first(clients: ReadonlySet<Client>): Client | undefined {
   return undefined
 }
 
-/** WebSockets count apart from TCP and TLS, which count together. */
+/** Who comes by HTTP counts apart from TCP and TLS, which count together. */
 function placeOf(transport: TransportName, ip: string): string {
-  return `${transport === 'websocket' ? 'ws' : 'tcp'} ${networkOf(ip)}`
+  return `${comesByHttp(transport) ? 'ws' : 'tcp'} ${networkOf(ip)}`
 }

@@ -5,6 +5,7 @@ import type { Flusher } from '../delivery/flusher.ts'
 import type { Sink } from '../delivery/sink.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { Connection, type ConnectionHost } from './connection.ts'
+import { Publisher, ReplySink } from './publisher.ts'
 
 /** The parts of the core that new connections concern. */
 export interface ReceptionHost extends ConnectionHost {
@@ -16,7 +17,7 @@ export interface ReceptionHost extends ConnectionHost {
 type RespPeer = Omit<ClientOrigin, 'id' | 'connectedMs' | 'listener' | 'origin'>
 
 /** A peer as an HTTP listener sees it. */
-type WebSocketPeer = Omit<ClientOrigin, 'id' | 'connectedMs' | 'transport'>
+type HttpPeer = Omit<ClientOrigin, 'id' | 'connectedMs' | 'transport'>
 
 /** Makes a client of an accepted RESP connection, in RESP2. */
 export function connectTcp(host: ReceptionHost, peer: RespPeer, sink: Sink): Connection {
@@ -33,7 +34,7 @@ export function connectTcp(host: ReceptionHost, peer: RespPeer, sink: Sink): Con
  */
 export function connectWebSocket(
   host: ReceptionHost,
-  peer: WebSocketPeer,
+  peer: HttpPeer,
   sink: Sink,
   token: string | undefined,
 ): Connection {
@@ -41,6 +42,16 @@ export function connectWebSocket(
   const origin = { ...peer, transport: 'websocket' } as const
   const client = newClient(host, origin, sink, 3, limits.webSocketClients)
   return new Connection(client, limits.webSocketRequests, host, login.start(client, token))
+}
+
+/** Makes a client of a peer that publishes by requests. It has not logged in. */
+export function connectPublisher(host: ReceptionHost, peer: HttpPeer): Publisher {
+  const { limits, login } = host
+  const sink = new ReplySink()
+  // Replies to PUBLISH are the same in both, and only RESP3 has the pushes of a token session.
+  const client = newClient(host, { ...peer, transport: 'http' }, sink, 2, limits.webSocketClients)
+  void login.start(client)
+  return new Publisher(host, client, sink)
 }
 
 function newClient(

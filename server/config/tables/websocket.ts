@@ -10,7 +10,7 @@ import {
   string,
   PORT,
 } from '../spec.ts'
-import { checkNetworks, hostProblem } from '../checks.ts'
+import { checkNetworks, hostProblem, httpPathProblem } from '../checks.ts'
 import { originProblem } from '../origins.ts'
 
 /** The public HTTP listener (WebSocket and the page) and the administrators' one. */
@@ -67,6 +67,34 @@ export const HTTP = {
     '',
     'Addresses (CIDR) whose X-Forwarded-For and X-Forwarded-Host count, and with `proxy-protocol yes` their PROXY headers.',
     { ...AT_START, check: checkNetworks },
+  ),
+}
+
+/** Publishing by HTTP requests on the public listener. */
+export const HTTP_PUBLISH = {
+  'http-publish-path': string(
+    '/publish',
+    'Path at which requests publish, as `POST /publish/<channel>`; empty is nowhere.',
+    { ...AT_START, check: httpPathProblem },
+  ),
+  'http-max-payload': memory('64kb', 'Largest body of a request that publishes.', {
+    range: [1024, INT_MAX],
+  }),
+  'http-publish-rate-per-ip': integer(
+    0,
+    [0, INT_MAX],
+    'Messages published by requests, and requests that try, per address (IPv6: per /64); 0 is no limit.',
+    { beyondLoopback: '200', unit: 'per second' },
+  ),
+  'http-publish-rate-per-user': integer(
+    0,
+    [0, INT_MAX],
+    'Messages published by requests per user name; 0 is no limit.',
+    { beyondLoopback: '50', unit: 'per second' },
+  ),
+  'http-idempotency-window': seconds(
+    300,
+    'Time for which a repeated `Idempotency-Key` is answered without publishing again; 0 ignores the header.',
   ),
 }
 

@@ -261,7 +261,7 @@ export class Enforcement {
    * @param retryMs It need not return before so many milliseconds.
    */
   end(client: Client, cause: CodedCause, push?: Buffer, retryMs?: number): void {
-    const slotMs = client.isWebSocket ? this.#returns.next() : undefined
+    const slotMs = client.isWeb ? this.#returns.next() : undefined
     const hintMs = slotMs === undefined ? retryMs : slotMs + (retryMs ?? 0)
     client.close(closeWith(cause, { retryMs: hintMs }), push)
   }
@@ -278,7 +278,7 @@ export class Enforcement {
     if (lost.length === 0) return false
     const [only] = lost
     const push = tokenPushes.revoked(lost.length === 1 && only ? only.name : '', message)
-    if (!client.isWebSocket || config.choice('ws-revocation') === 'close') {
+    if (!client.isWeb || config.choice('ws-revocation') === 'close') {
       this.end(client, closeWith(CLOSES.permissionsChanged, { text: message }), push)
       return true
     }

@@ -120,7 +120,7 @@ export class TokenSessions {
     const pushes = lostSubscriptions(client, ruleOfSession(client, catalog)).map((lost) =>
       unsubscribePush(client, this.revocation.unsubscribe(client, lost)),
     )
-    if (client.isWebSocket) {
+    if (client.isWeb) {
       // First, so that what is subscribed at once keeps to them.
       tell(
         client,

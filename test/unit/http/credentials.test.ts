@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  basicOf,
   subprotocolProblem,
   tokenOfUpgrade,
   type UpgradeHeaders,
@@ -69,4 +70,24 @@ describe('tokenOfUpgrade', () => {
     const authorization = 'Bearer header'
     expect(find({ ...all, subprotocols: 'bearer.sub', authorization }, settings)).toBe('header')
   })
+})
+
+describe('Authorization: Basic', () => {
+  test.each([
+    ['a:b', { user: 'a', password: 'b' }],
+    ['a:b:c', { user: 'a', password: 'b:c' }],
+    [':', { user: '', password: '' }],
+    ['j\xc3\xb6:\xff', { user: 'j\xc3\xb6', password: '\xff' }],
+  ])('of %j is read as bytes', (pair, read) => {
+    const header = `Basic ${Buffer.from(pair, 'latin1').toString('base64')}`
+    expect(basicOf(header)).toEqual(read)
+    expect(basicOf(header.replace('Basic', 'bAsIc '))).toEqual(read)
+  })
+
+  test.each([undefined, '', 'Bearer YTpi', 'Basic', 'Basic YQ==', 'Basic a*', 'Basic YTpi x'])(
+    'is not %j',
+    (header) => {
+      expect(basicOf(header)).toBeUndefined()
+    },
+  )
 })
