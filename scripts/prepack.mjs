@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Builds everything anew, so that nothing of an older build is packed, and checks both packages. */
@@ -14,4 +14,9 @@ function run(program, ...args) {
 
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 run('npm', 'run', '--silent', 'build')
+mkdirSync(join(root, 'dist/man'))
+writeFileSync(
+  join(root, 'dist/man/respcast.1'),
+  execFileSync(process.execPath, [join(root, 'dist/server/main.js'), 'man']),
+)
 run(process.execPath, 'scripts/check-package.mjs', '.', 'dist/package')

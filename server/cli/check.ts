@@ -1,5 +1,6 @@
 import { checkTls } from '../gateway.ts'
 import { withOfflineCore } from './configuration.ts'
+import { CLOSED_TO_BROWSERS, isClosedToBrowsers } from './browsers.ts'
 import { openingsOf, thisMachine, type Opening } from './openings.ts'
 
 /** Makes warnings faults. */
@@ -11,6 +12,8 @@ interface Checked {
   readonly openings: readonly Opening[]
   /** The directive `upstream`. */
   readonly upstream: string
+  /** Its WebSocket lets nobody in. */
+  readonly isWithoutBrowsers: boolean
 }
 
 /**
@@ -28,6 +31,7 @@ export async function checkConfiguration(argv: readonly string[]): Promise<Check
       return {
         openings: openingsOf(core, thisMachine()),
         upstream: core.config.text('upstream'),
+        isWithoutBrowsers: isClosedToBrowsers(core.config),
       }
     },
     fetchNothing,
@@ -41,7 +45,9 @@ export async function checkConfiguration(argv: readonly string[]): Promise<Check
  * @throws RespcastError As {@link checkConfiguration}.
  */
 export async function check(args: readonly string[]): Promise<number> {
-  const { openings, upstream } = await checkConfiguration(args.filter((arg) => arg !== STRICT))
+  const { openings, upstream, isWithoutBrowsers } = await checkConfiguration(
+    args.filter((arg) => arg !== STRICT),
+  )
   for (const { directive, text } of openings) {
     process.stderr.write(`warning: ${directive}: ${text}\n`)
   }
@@ -50,6 +56,7 @@ export async function check(args: readonly string[]): Promise<number> {
     return 1
   }
   process.stdout.write('The configuration is good.\n')
+  if (isWithoutBrowsers) process.stdout.write(`${CLOSED_TO_BROWSERS}\n`)
   if (upstream !== '') process.stdout.write(`The upstream ${upstream} was not connected to.\n`)
   return 0
 }

@@ -1,7 +1,7 @@
 import type { TokenRequest } from '../token/mint.ts'
 
 /** Defaults for absent flags of `respcast token mint`. */
-type MintDefaults = Pick<TokenRequest, 'iss' | 'aud' | 'claim'>
+export type MintDefaults = Pick<TokenRequest, 'iss' | 'aud' | 'claim'>
 
 type ListName = 'roles' | 'channels' | 'subscribe' | 'publish' | 'deny'
 

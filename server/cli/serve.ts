@@ -5,6 +5,7 @@ import { DEV_ISSUER, DEV_ROLE, type DevProfile } from './dev-profile.ts'
 import { RESPCAST_VERSION } from '../version.ts'
 import { openLog, type Logger } from '../log.ts'
 import { mintToken } from '../token/mint.ts'
+import { CLOSED_TO_BROWSERS, isClosedToBrowsers } from './browsers.ts'
 import { readConfig, reloadConfiguration } from './configuration.ts'
 import { warmUp } from './warm-up.ts'
 
@@ -28,6 +29,7 @@ export async function serve(argv: readonly string[]): Promise<void> {
   if (config.boolean('warm-up')) await warmUp(log)
   const gateway = new Gateway({ config, log, onShutdown: () => end() })
   const addresses = await gateway.start()
+  if (isClosedToBrowsers(config)) log.warn(CLOSED_TO_BROWSERS)
   const pidFile = config.path('pidfile')
   if (pidFile !== '') writeFileSync(pidFile, `${process.pid}\n`)
   onSignals(log, gateway, end, () => {

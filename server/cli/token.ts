@@ -1,20 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
+import { issuersOf } from '../config/issuers.ts'
+import type { Settings } from '../config/settings.ts'
 import type { Core } from '../core.ts'
 import { ArgumentList } from '../resp/request.ts'
 import { EXPLANATION_FIELDS, type Explanation } from '../token/explain/explain.ts'
 import type { Question } from '../token/explain/fix.ts'
 import { mintToken } from '../token/mint.ts'
 import { fromByteString, toByteString } from '../token/text.ts'
+import { readSecretFile } from '../token/verify/key-set.ts'
 import { withOfflineCore } from './configuration.ts'
-import { DEV_ISSUER, devKey } from './dev-profile.ts'
-import { MINT_FLAGS, readMintFlags } from './mint-flags.ts'
+import { MINT_FLAGS, readMintFlags, type MintDefaults } from './mint-flags.ts'
 
-const USAGE = `Usage: respcast token mint --sub <text> [flags]
+const USAGE = `Usage: respcast token mint [file] --sub <text> [flags]
        respcast token verify <token> [file] [--directive value ...]
        respcast token explain <token> [file] [--directive value ...] [-- <command> <arg> ...]
 
-mint signs with the key of the development profile in this folder, and with no other:
+mint signs with the secret of an issuer of that configuration (of the development profile in this folder without a file), and
+prints no token that its server would refuse:
 ${MINT_FLAGS.map(([flag, text]) => `  ${flag.padEnd(26)} ${text}`).join('\n')}
 
 verify says whether a configuration (by default the development profile) accepts a token, and what it grants. explain says
@@ -45,14 +48,66 @@ function readToken(word: string): string {
 }
 
 async function mint(args: readonly string[]): Promise<number> {
-  const request = readMintFlags(args, DEV_ISSUER)
-  if (typeof request === 'string') {
-    process.stderr.write(`respcast token mint: ${request}\n\n${USAGE}`)
-    return 2
+  const file = args[0] === undefined || args[0].startsWith('--') ? [] : [args[0]]
+  return withOfflineCore(file, async (core) => {
+    const signer = signerOf(core.config, flagValue(args, '--iss'))
+    if (typeof signer === 'string') return failed('mint', signer, 1)
+    const request = readMintFlags(args.slice(file.length), signer)
+    if (typeof request === 'string') return failed('mint', `${request}\n\n${USAGE}`, 2)
+    const token = await mintToken(signer.secret, request, systemClock)
+    const inspected = await core.inspectToken(token)
+    if (!inspected.accepted) {
+      return failed('mint', `the server would refuse this token: ${inspected.detail}`, 1)
+    }
+    process.stdout.write(`${token}\n`)
+    return 0
+  })
+}
+
+/** @returns The exit code. */
+function failed(action: string, reason: string, code: number): number {
+  process.stderr.write(`respcast token ${action}: ${reason.trimEnd()}\n`)
+  return code
+}
+
+function flagValue(args: readonly string[], flag: string): string | undefined {
+  const at = args.indexOf(flag)
+  return at < 0 ? undefined : args[at + 1]
+}
+
+/** What `respcast token mint` signs with, and what it fills in. */
+interface Signer extends MintDefaults {
+  readonly secret: Uint8Array
+}
+
+/**
+ * Finds an issuer that signs with a secret.
+ *
+ * @param iss Its name; by default the first one is taken.
+ * @returns The error as a sentence if there is none.
+ * @throws RespcastError `ERR_CONFIG`: its secret cannot be read.
+ */
+export function signerOf(settings: Settings, iss: string | undefined): Signer | string {
+  const issuers = issuersOf(settings).filter(
+    ({ issuer }) => iss === undefined || fromByteString(issuer) === iss,
+  )
+  const found = issuers.find(({ secret, secretFile }) => secret !== '' || secretFile !== '')
+  if (found === undefined) {
+    return iss !== undefined && issuers.length === 0
+      ? `no issuer '${iss}' is configured`
+      : 'no issuer with a secret is configured. Tokens of public keys are minted where the private key is: docs/minting.md'
   }
-  const token = await mintToken(devKey(process.cwd()), request, systemClock)
-  process.stdout.write(`${token}\n`)
-  return 0
+  const { issuer, audience, claim, secret, secretFile, alias } = found
+  const directive = alias === undefined ? 'jwt-secret-file' : `issuer ${alias} secret-file`
+  return {
+    iss: fromByteString(issuer),
+    aud: fromByteString(audience[0] ?? ''),
+    claim: fromByteString(claim),
+    secret:
+      secret === ''
+        ? readSecretFile({ directive, path: secretFile })
+        : Buffer.from(secret, 'latin1'),
+  }
 }
 
 async function verify(token: string, argv: readonly string[]): Promise<number> {
@@ -76,10 +131,7 @@ function explain(token: string, args: readonly string[]): Promise<number> {
   const words = end < 0 ? [] : args.slice(end + 1)
   return withOfflineCore(argv, async (core) => {
     const question = words.length === 0 ? undefined : questionOf(core, words)
-    if (typeof question === 'string') {
-      process.stderr.write(`respcast token explain: ${question}\n`)
-      return 2
-    }
+    if (typeof question === 'string') return failed('explain', question, 2)
     const explanation = await core.explainer.explainToken(token, question)
     process.stdout.write(explanationText(explanation))
     return explanation.allowed ? 0 : 1

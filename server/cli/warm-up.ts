@@ -53,7 +53,9 @@ export async function warmUp(log: Pick<Logger, 'debug'>): Promise<number> {
   try {
     const dir = mkdtempSync(join(tmpdir(), 'respcast-rehearsal-'))
     try {
-      return await rehearse(dir)
+      const commands = await rehearse(dir)
+      log.debug({ commands }, 'rehearsed')
+      return commands
     } finally {
       rmSync(dir, { recursive: true, force: true })
     }

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
+import { leavesLoopback } from '../addresses.ts'
 import { findDirective, isForeignName, nearestName } from './directives.ts'
 import type { Directive } from './directives.ts'
 import { servesTheWorld } from './listeners.ts'
 import type { Spec } from './spec.ts'
-import { holdsSecret } from './tables/tokens.ts'
+import { ACL } from './tables/access.ts'
+import { holdsSecret, TOKENS } from './tables/tokens.ts'
 import { ConfigError, readConfigFile } from './parse.ts'
 import type { SourceKind, Statement } from './parse.ts'
 import { defaultSetting, defaultSettings, Settings, settingOf, valueOf } from './settings.ts'
@@ -29,7 +31,10 @@ export interface LoadedConfig {
   readonly cwd: string
   /** Absolute path of the configuration file; undefined without one and for standard input. */
   readonly file: string | undefined
-  /** A configuration file was named, or a directive was set that is not about the upstream; otherwise the development profile is used. */
+  /**
+   * A configuration file was named, or a directive was set that says who may come in, from where, or where that is kept. Otherwise the
+   * development profile is used, with what was set.
+   */
   readonly isConfigured: boolean
   /** Names that were set and have no effect on this server, as written, each once. */
   readonly withoutEffect: readonly string[]
@@ -60,19 +65,28 @@ export function loadConfig(input: LoadInput): LoadedConfig {
       withoutEffect.set(directive?.name ?? statement.name.toLowerCase(), statement.name)
     }
   }
-  if (servesTheWorld(new Settings(settings, input.cwd))) tightenDefaults(settings)
+  const before = new Settings(settings, input.cwd)
+  const isConfigured =
+    file !== undefined ||
+    statements.some(({ name }) => saysWhoMayEnter(name)) ||
+    LISTENER_ADDRESSES.some((name) => leavesLoopback(before.list(name)))
+  if (servesTheWorld(before)) tightenDefaults(settings)
   return {
     settings,
     cwd: input.cwd,
     file: file === undefined || file === '-' ? undefined : resolve(input.cwd, file),
-    isConfigured: file !== undefined || statements.some(({ name }) => !isUpstream(name)),
+    isConfigured,
     withoutEffect: [...withoutEffect.values()],
   }
 }
 
-/** Where the messages come from does not say who may read them: the development profile goes with any upstream. */
-function isUpstream(name: string): boolean {
-  return /^upstream(-|$)/i.test(name)
+/** Directives that say from where one may come in. */
+const LISTENER_ADDRESSES = ['bind', 'http-bind', 'admin-bind'] as const
+
+/** Reports whether a directive is about issuers, users, or the folder where they are kept. */
+function saysWhoMayEnter(written: string): boolean {
+  const name = findDirective(written)?.name
+  return name !== undefined && (name in TOKENS || name in ACL || name === 'dir')
 }
 
 function tightenDefaults(settings: Map<string, Setting>): void {

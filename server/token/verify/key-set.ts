@@ -83,7 +83,9 @@ export function createKeySet(
     if (previous === undefined) return new FixedKeySet(secretKey(secret), clock, listener)
     const { validUntilMs } = previous
     const old =
-      'path' in previous ? readSecret(file(previous.path, 'previous-secret-file')) : previous.secret
+      'path' in previous
+        ? readSecretFile(file(previous.path, 'previous-secret-file'))
+        : previous.secret
     const predecessor = { key: secretKey(old), validUntilMs }
     return new FixedKeySet(secretKey(secret), clock, listener, predecessor)
   }
@@ -91,7 +93,7 @@ export function createKeySet(
     case 'secret':
       return secretKeys(source.secret, source.previous)
     case 'secret-file':
-      return secretKeys(readSecret(file(source.path)), source.previous)
+      return secretKeys(readSecretFile(file(source.path)), source.previous)
     case 'public-key-file': {
       const key = readPublicKey(file(source.path), pinnedAlgorithms(issuer))
       return new FixedKeySet(key, clock, listener)
@@ -214,7 +216,12 @@ function tooLong(maxBytes: number): string {
   return `is longer than ${maxBytes} bytes`
 }
 
-function readSecret(file: KeyFile): Uint8Array {
+/**
+ * Reads a secret, without the line end behind it.
+ *
+ * @throws RespcastError `ERR_CONFIG` names the directive: the file cannot be read, or its secret is too short.
+ */
+export function readSecretFile(file: KeyFile): Uint8Array {
   const bytes = readKeyFile(file)
   let end = bytes.length
   if (bytes[end - 1] === 0x0a) end--

@@ -267,7 +267,17 @@ describe('a process that cannot serve', () => {
     })
   })
 
+  test('--check says that a server without an issuer lets no browser in', async () => {
+    const cwd = folderWith({ 'a.conf': 'user default off\n' })
+    const { code, output } = await respcast(open, ['--check', 'a.conf'], { cwd }).ended
+    expect(code).toBe(0)
+    expect(output).toContain('No issuer is configured: browsers cannot log in.')
+  })
+
   test.each([
+    ['version', /^respcast \d+\.\d+\.\d+\n$/],
+    ['help', /^Respcast: Redis Pub\/Sub that browsers can join\./],
+    ['man', /^\.TH RESPCAST 1 /],
     ['--version', /^respcast \d+\.\d+\.\d+\n$/],
     ['--help', /^Respcast: Redis Pub\/Sub that browsers can join\./],
   ])('%s answers and ends', async (flag, text) => {
@@ -277,50 +287,46 @@ describe('a process that cannot serve', () => {
   })
 })
 
-/** Reports whether nobody listens on the ports of the development profile. */
-async function defaultPortsAreFree(): Promise<boolean> {
-  for (const port of [6380, 8080, 8081]) {
-    const server = createServer().listen(port, '127.0.0.1')
-    const opened = await new Promise<boolean>((resolve) => {
-      server.once('listening', () => resolve(true))
-      server.once('error', () => resolve(false))
-    })
-    if (!opened) return false
-    await new Promise((resolve) => void server.close(resolve))
-  }
-  return true
-}
-
-const canUseDefaultPorts = await defaultPortsAreFree()
-
 describe('the development profile', () => {
-  test.runIf(canUseDefaultPorts)(
-    'starts without any configuration, on loopback, and prints how to try it',
-    async () => {
-      const run = respcast(open, [])
+  test('starts with nothing but ports, on loopback, and prints how to try it', async () => {
+    const [port, http, admin] = await Promise.all([freePort(), freePort(), freePort()])
+    const ports = ['--port', `${port}`, '--http-port', `${http}`, '--admin-port', `${admin}`]
+    const run = respcast(open, ports)
+    await run.says('Ctrl-C ends it.')
+    const text = run.output()
+    const token = /http:\/\/127\.0\.0\.1:(\d+)\/#token=(\S+)/.exec(text)
+    expect(token?.[1]).toBe(`${http}`)
+    expect(text).toContain(`RESP    127.0.0.1:${port}`)
+    expect(text).toMatch(/admin +http:\/\/127\.0\.0\.1:\d+\/ +\(user admin, password \S+\)/)
+    for (const word of [
+      'PUBLISH news hello',
+      'token mint --sub 42',
+      'ACL SETUSER role:demo resetchannels',
+    ]) {
+      expect(text).toContain(word)
+    }
+    const browser = await connectBrowser(http, token?.[2])
+    await browser.takeAccepted('jwt:demo')
+    await browser.subscribe('news')
+    const backend = await connect(port)
+    await backend.assertReply(['PUBLISH', 'news', 'hello'], ':1\r\n')
+    await browser.takeExactly(push(3, 'message', 'news', 'hello'))
+    await backend.assertReply(['ACL', 'SETUSER', 'role:demo', 'resetchannels'], '+OK\r\n')
+    expect((await browser.closed).code).toBe(4403)
+    await backend.assertPong()
+    run.child.kill('SIGTERM')
+    expect((await run.ended).code).toBe(0)
+  })
+
+  test('rehearses first, unless it is told not to', async () => {
+    const ports = ['--port', '0', '--http-port', '0', '--admin-port', '0', '--loglevel', 'debug']
+    const spans = []
+    for (const answer of ['yes', 'no']) {
+      const run = respcast(open, [...ports, '--unixsocket', 's', '--warm-up', answer])
       await run.says('Ctrl-C ends it.')
-      const text = run.output()
-      const token = /http:\/\/127\.0\.0\.1:8080\/#token=(\S+)/.exec(text)?.[1] ?? ''
-      expect(text).toMatch(/RESP +127\.0\.0\.1:6380/)
-      expect(text).toMatch(/admin +http:\/\/127\.0\.0\.1:8081\/ +\(user admin, password \S+\)/)
-      for (const word of [
-        'PUBLISH news hello',
-        'token mint --sub 42',
-        'ACL SETUSER role:demo resetchannels',
-      ]) {
-        expect(text).toContain(word)
-      }
-      const browser = await connectBrowser(8080, token)
-      await browser.takeAccepted('jwt:demo')
-      await browser.subscribe('news')
-      const backend = await connect(6380)
-      await backend.assertReply(['PUBLISH', 'news', 'hello'], ':1\r\n')
-      await browser.takeExactly(push(3, 'message', 'news', 'hello'))
-      await backend.assertReply(['ACL', 'SETUSER', 'role:demo', 'resetchannels'], '+OK\r\n')
-      expect((await browser.closed).code).toBe(4403)
-      await backend.assertPong()
-      run.child.kill('SIGTERM')
-      expect((await run.ended).code).toBe(0)
-    },
-  )
+      spans.push(run.output().includes('"rehearsed"'))
+      run.child.kill('SIGKILL')
+    }
+    expect(spans).toEqual([true, false])
+  })
 })

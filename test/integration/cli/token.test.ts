@@ -46,7 +46,7 @@ const mint = (sub: string, grants: object, more: object = {}): Promise<string> =
   )
 
 describe('respcast token', () => {
-  test('mint makes a token with the development key alone; verify and explain know it', async () => {
+  test('mint makes a token with the development key by default; verify and explain know it', async () => {
     const dir = folderWith()
     const mintFlags = ['token', 'mint', '--sub', '42', '--role', 'demo']
     const minted = await respcast(open, mintFlags, { cwd: dir }).ended
@@ -65,6 +65,36 @@ describe('respcast token', () => {
     const foreign = await token(dir, ['mint', '--sub', '42', '--secret', SECRET])
     expect(foreign).toMatchObject({ code: 2, output: '' })
     expect(foreign.errors).toMatch(/^respcast token mint: unknown flag '--secret'/)
+  })
+
+  test('mint signs with the secret of a configured issuer, and prints nothing that the server would refuse', async () => {
+    const dir = configured()
+    const minted = await token(dir, ['mint', FILE, '--sub', '42', '--role', 'member'])
+    expect(minted).toMatchObject({ code: 0, errors: '' })
+    const verified = await token(dir, ['verify', minted.output.trim(), FILE])
+    expect(JSON.parse(verified.output)).toMatchObject({
+      accepted: true,
+      user: expect.stringMatching(/^user jwt:42 on /) as string,
+    })
+    for (const [flags, reason] of [
+      [['--ttl', '9999999'], 'the server would refuse this token: valid for longer than'],
+      [['--aud', 'else'], "the server would refuse this token: 'aud' names somebody else"],
+      [['--iss', 'https://else.test'], "no issuer 'https://else.test' is configured"],
+    ] as const) {
+      const refused = await token(dir, ['mint', FILE, '--sub', '42', ...flags])
+      expect([refused.code, refused.output]).toEqual([1, ''])
+      expect(refused.errors).toContain(reason)
+    }
+  })
+
+  test('mint says that it has no key where the issuer has a private one', async () => {
+    const dir = folderWith({
+      [FILE]:
+        'dir .\njwt-issuer i\njwt-audience a\njwt-jwks-url http://127.0.0.1:1/keys\njwt-algorithms ES256\n',
+    })
+    const refused = await token(dir, ['mint', FILE, '--sub', '42'])
+    expect(refused).toMatchObject({ code: 1, output: '' })
+    expect(refused.errors).toContain('no issuer with a secret is configured')
   })
 
   test('explain answers 1 for no, with what would allow it', async () => {

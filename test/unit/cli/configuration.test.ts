@@ -34,9 +34,16 @@ test('with nothing but an upstream the development profile holds, before that up
   expect(config.lines('user').map(([name]) => name)).toEqual(['admin', 'role:demo'])
 })
 
+test('with flags that do not say who may come in the development profile holds, and they count', () => {
+  const { config, dev } = read('--port', '7000', '--drain-seconds', '9')
+  expect(dev).toBeDefined()
+  expect(config.integer('port')).toBe(7000)
+  expect(config.seconds('drain-seconds')).toBe(9)
+})
+
 test.each([
-  [['--upstream', 'redis://127.0.0.1', '--port', '7000']],
-  [['--port', '7000', '--upstream', 'redis://127.0.0.1']],
+  [['--upstream', 'redis://127.0.0.1', '--port', '7000', '--dir', '.']],
+  [['--port', '7000', '--bind', '*', '--upstream', 'redis://127.0.0.1']],
   [['a.conf']],
 ])('with %j it does not', (argv) => {
   const { config, dev } = read(...argv)

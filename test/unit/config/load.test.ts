@@ -30,20 +30,30 @@ describe('sources', () => {
     ])
   })
 
-  test('nothing said by anybody is told apart from a configuration', () => {
-    expect(configOf().isConfigured).toBe(false)
-    expect(configOf({ env: { RESPCAST_SERVICE_PORT: 'tcp://10.0.0.1:80' } }).isConfigured).toBe(
-      false,
-    )
-    expect(configOf({ env: { RESPCAST_CONF_PORT: '1' } }).isConfigured).toBe(true)
-    expect(configOf({ argv: ['--port', '1'] }).isConfigured).toBe(true)
+  test.each([
+    [{}],
+    [{ env: { RESPCAST_SERVICE_PORT: 'tcp://10.0.0.1:80' } }],
+    [{ env: { RESPCAST_CONF_PORT: '1', RESPCAST_CONF_UPSTREAM: 'redis://a' } }],
+    [{ argv: ['--Upstream', 'redis://a', '--upstream-user', 'u', '--port', '1'] }],
+    [{ argv: ['--loglevel', 'debug', '--bind', '127.0.0.2', '--appendonly', 'yes'] }],
+  ])('%j does not say who may come in: the development profile goes with it', (input) => {
+    expect(configOf(input).isConfigured).toBe(false)
+  })
+
+  test.each([
+    [{ env: { RESPCAST_CONF_JWT_ISSUER: 'i' } }],
+    [{ argv: ['--user', 'a', 'on'] }],
+    [{ argv: ['--aclfile', 'users.acl'] }],
+    [{ argv: ['--dir', '/tmp'] }],
+    [{ argv: ['--bind', '*'] }],
+    [{ argv: ['--http-bind', '10.0.0.1'] }],
+    [{ argv: ['--admin-bind', '::'] }],
+  ])('%j says who may come in, from where, or where that is kept', (input) => {
+    expect(configOf(input).isConfigured).toBe(true)
+  })
+
+  test('so does any file', () => {
     expect(configOfFile('').isConfigured).toBe(true)
-    // The development profile goes with any upstream.
-    expect(
-      configOf({ argv: ['--Upstream', 'redis://a', '--upstream-user', 'u'] }).isConfigured,
-    ).toBe(false)
-    expect(configOf({ env: { RESPCAST_CONF_UPSTREAM: 'redis://a' } }).isConfigured).toBe(false)
-    expect(configOf({ argv: ['--upstream', 'redis://a', '--port', '1'] }).isConfigured).toBe(true)
   })
 
   test('the file is known by its absolute path', () => {
