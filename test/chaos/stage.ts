@@ -39,7 +39,7 @@ export interface Stage {
 
 /** Starts an upstream, proxies and gateways. */
 export async function startStage(options: StageOptions): Promise<Stage> {
-  const network = options.hasNetwork ? Network.open() : undefined
+  const network = options.hasNetwork ? Network.open(options.gateways) : undefined
   const upstream = await startUpstream(options, network)
   const { servers } = upstream
   const proxies: TcpProxy[] = []
@@ -53,7 +53,11 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   try {
     const urls: string[] = []
     for (let at = 0; at < options.gateways; at++) {
-      if (upstream.kind !== 'standalone' || network) {
+      if (network) {
+        urls.push(`redis://${network.gatewayHost(at)}:${servers.nodes[0]?.port}`)
+        continue
+      }
+      if (upstream.kind !== 'standalone') {
         urls.push(servers.url)
         continue
       }

@@ -12,11 +12,17 @@ export class DirectLine implements Pick<ControlLine, 'ask' | 'publishCommand'> {
   /** Called with the commands that have been asked, after they were written. */
   afterAsk: (args: readonly CommandArgument[]) => void = () => {}
   readonly #port: number
+  readonly #host: string
   #socket: Socket
   #missing: Reply[] = []
 
-  constructor(port: number, publishCommand: ControlLine['publishCommand'] = 'PUBLISH') {
+  constructor(
+    port: number,
+    publishCommand: ControlLine['publishCommand'] = 'PUBLISH',
+    host = '127.0.0.1',
+  ) {
     this.#port = port
+    this.#host = host
     this.publishCommand = publishCommand
     this.#socket = this.#connect()
   }
@@ -54,7 +60,7 @@ export class DirectLine implements Pick<ControlLine, 'ask' | 'publishCommand'> {
   }
 
   #connect(): Socket {
-    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true })
+    const socket = connect({ port: this.#port, host: this.#host, noDelay: true })
     const reader = new RespReader()
     socket.on('data', (chunk) => {
       if (socket !== this.#socket) return

@@ -23,11 +23,12 @@ import {
 import { shownPlain, type PlainMap } from '../../support/ask.ts'
 import type { GatewayProcess } from '../../support/topologies/gateway.ts'
 import { publisher, startActor, subscriber, type Actor, type Names } from '../actors.ts'
+import { Pressure } from '../pressure.ts'
 import { ReadinessWatch } from '../readiness.ts'
 import { startStage, type Stage, type StageOptions } from '../stage.ts'
 import { CONTROL_FAULTS, type Clogged } from './faults.ts'
 import { KEYS, NAMESPACE } from './keys.ts'
-import { KEY, revokeUnheard, signatureOf, upstreamState } from './namespace.ts'
+import { KEY, revokeUnheard, signatureOf, upstreamState, type Address } from './namespace.ts'
 import { Operator } from './operator.ts'
 import { ALL_KINDS, Orders, roleWords, startOperator, type Realm } from './orders.ts'
 
@@ -62,7 +63,7 @@ const ROLES = ['r1', 'r2']
 
 export interface ControlChaosOptions extends Pick<
   StageOptions,
-  'topology' | 'program' | 'gateways' | 'dist'
+  'topology' | 'program' | 'gateways' | 'dist' | 'hasNetwork'
 > {
   /** Messages a second, of all publishers together. */
   readonly rate: number
@@ -91,6 +92,8 @@ export interface ControlReport extends ControlVerdict {
     readonly slowestUnready: number
     readonly slowestReady: number
     readonly late: readonly string[]
+    /** Late as well, on a machine whose processors others had. */
+    readonly lateOfBusy: readonly string[]
   }
   /** What operators were answered, and clients, and how often. */
   readonly replies: ReadonlyMap<string, number>
@@ -165,7 +168,12 @@ class Run {
   readonly finals: FinalState[] = []
   readonly violations: Violation[] = []
   readonly rejected = new Map<string, number>()
-  readonly readiness = { slowestUnready: 0, slowestReady: 0, late: [] as string[] }
+  readonly readiness = {
+    slowestUnready: 0,
+    slowestReady: 0,
+    late: [] as string[],
+    lateOfBusy: [] as string[],
+  }
   rounds = 0
   readonly #stage: Stage
   readonly #options: ControlChaosOptions
@@ -235,6 +243,7 @@ class Run {
     const fault = CONTROL_FAULTS[name]
     if (!fault?.topologies.includes(topology)) throw new Error(`no fault '${name}' for ${topology}`)
     const [fromMs, startMs] = [Date.now() - 20, performance.now()]
+    const duringFault = new Pressure()
     tell(`${name}${isLong ? ', long' : ''}`)
     const entries = (): string[] => this.#entries()
     await fault.run({
@@ -252,12 +261,13 @@ class Run {
     })
     if (this.#stage.upstream.kind !== 'standalone') await this.#stage.upstream.servers.settled()
     const healedMs = performance.now()
+    const afterIt = new Pressure()
     if (isLong && fault.isOutage === true && topology === 'standalone' && name !== 'kill-all') {
       for (const [at, watch] of this.#watches.entries()) {
         const tookMs = (watch.firstUnready(startMs) ?? Number.POSITIVE_INFINITY) - startMs
         this.readiness.slowestUnready = Math.max(this.readiness.slowestUnready, tookMs)
         if (tookMs > UNREADY_MS + SLACK_MS)
-          this.readiness.late.push(`g${at} is ready ${Math.round(tookMs)} ms after ${name}`)
+          this.#isLate(`g${at} is ready ${Math.round(tookMs)} ms after ${name}`, duringFault)
       }
     }
     // `/readyz` may not have noticed yet that anything happened.
@@ -266,20 +276,26 @@ class Run {
     const tookMs = performance.now() - healedMs
     if (tookMs > READY_MS + SLACK_MS) {
       const reasons = this.#watches.map(({ lastProblem }) => lastProblem).join(' | ')
-      this.readiness.late.push(`not ready ${Math.round(tookMs)} ms after ${name}: ${reasons}`)
+      this.#isLate(`not ready ${Math.round(tookMs)} ms after ${name}: ${reasons}`, afterIt)
     }
     tell(`ready within ${Math.round(tookMs)} ms`)
     this.recorder.disturbed.push({ fromMs, toMs: Date.now() })
   }
 
+  #isLate(text: string, pressure: Pressure): void {
+    const { late, lateOfBusy } = this.readiness
+    if (pressure.isBusy) lateOfBusy.push(`${Math.round(pressure.share * 100)} % busy, ${text}`)
+    else late.push(text)
+  }
+
   /** Another gateway commits a revocation, and its message to these is lost. */
   async #revokeUnheard(): Promise<void> {
-    const { servers, kind } = this.#stage.upstream
+    const { kind } = this.#stage.upstream
     const [sent, label] = [this.recorder.moment(), `unheard-${this.rounds}`]
     const sub = `ghost-${label}`
-    const port = await servers.portFor(KEYS.log)
     const { hasKey } = this.#options
-    if (!(await revokeUnheard(port, kind === 'cluster', hasKey, { sub, label }))) return
+    if (!(await revokeUnheard(await this.#keeper(), kind === 'cluster', hasKey, { sub, label })))
+      return
     this.orders.all.push({
       ...{ label, place: NATIVE, kind: { type: 'revoke-sub', sub } },
       ...{ sent, answered: this.recorder.moment() },
@@ -432,8 +448,14 @@ class Run {
   }
 
   async #native(): Promise<Place> {
+    const { host, port } = await this.#keeper()
+    return nativePlace(port, host)
+  }
+
+  /** The node that has the keys and the channels of the namespace. */
+  async #keeper(): Promise<Address> {
     const { servers } = this.#stage.upstream
-    return nativePlace(await servers.portFor(KEYS.entries), servers.nodes[0]?.host ?? '')
+    return { host: servers.nodes[0]?.host ?? '', port: await servers.portFor(KEYS.log) }
   }
 
   #play(
@@ -467,8 +489,11 @@ class Run {
     const deadlineMs = performance.now() + AGREED_MS
     for (;;) {
       const states = await Promise.all(this.#stage.gateways.map((_, at) => this.#stateOf(at)))
-      const port = await this.#stage.upstream.servers.portFor(KEYS.state)
-      const kept = await upstreamState(port, this.#options.hasKey, states[0]?.nodes ?? [])
+      const kept = await upstreamState(
+        await this.#keeper(),
+        this.#options.hasKey,
+        states[0]?.nodes ?? [],
+      )
       const texts = [...states, kept].map(({ users, revocations, nodes }) =>
         JSON.stringify([users, revocations, nodes].map((list) => list.toSorted())),
       )

@@ -40,6 +40,8 @@ export interface ControlFault {
   readonly topologies: Fault['topologies']
   /** No gateway can use the upstream while it lasts. */
   readonly isOutage?: boolean
+  /** Works with a network namespace alone, or with proxies alone. */
+  readonly needs?: 'network' | 'proxies'
   run(scene: ControlScene): Promise<void>
 }
 
@@ -85,13 +87,19 @@ function losing(lose: (scene: ControlScene) => Promise<void>): ControlFault {
   }
 }
 
-/** The network between some gateways and the upstream loses what goes in one direction. */
+/** Some of the gateways, at least one. */
+function someOf({ gateways }: Stage, dice: Dice): number[] {
+  const some = [...gateways.keys()].filter(() => dice.oneIn(2))
+  return some.length > 0 ? some : [dice.below(gateways.length)]
+}
+
+/** The network between some gateways and the upstream loses what goes in one direction: a proxy holds it. */
 function partition(direction: Direction): ControlFault {
   return {
     topologies: ALONE,
+    needs: 'proxies',
     run: async ({ stage, dice, leaseMs, isLong, cutOffs }) => {
-      const cut = [...stage.proxies.keys()].filter(() => dice.oneIn(2))
-      if (cut.length === 0) cut.push(dice.below(stage.proxies.length))
+      const cut = someOf(stage, dice)
       for (const at of cut) stage.proxies[at]?.hold(direction)
       const fromMs = Date.now()
       await wait(isLong ? leaseMs + 2_500 : dice.below(leaseMs))
@@ -102,6 +110,24 @@ function partition(direction: Direction): ControlFault {
         proxy?.release()
         cutOffs.push({ place: `g${at}`, fromMs, toMs })
       }
+    },
+  }
+}
+
+/** The kernel loses every packet between some gateways and the upstream in one direction. */
+function loss(direction: Direction): ControlFault {
+  return {
+    topologies: ALONE,
+    needs: 'network',
+    run: async ({ stage, dice, leaseMs, isLong, cutOffs }) => {
+      const { network } = stage
+      const cut = someOf(stage, dice)
+      const fromMs = Date.now()
+      network?.lose(direction, cut)
+      await wait(isLong ? leaseMs + 2_500 : dice.below(leaseMs))
+      const toMs = Date.now()
+      network?.heal(direction, cut)
+      for (const at of cut) cutOffs.push({ place: `g${at}`, fromMs, toMs })
     },
   }
 }
@@ -195,12 +221,15 @@ export const CONTROL_FAULTS: Readonly<Record<string, ControlFault>> = {
   },
   'one-way-up': partition('up'),
   'one-way-down': partition('down'),
+  'loss-up': loss('up'),
+  'loss-down': loss('down'),
   /**
    * A gateway stops while very much waits for a session, and wakes up past its lease, when the upstream cannot be reached: what the
    * kernel had is read before.
    */
   'stop-clogged': {
     topologies: ALONE,
+    needs: 'proxies',
     run: async ({ stage, dice, leaseMs, clog, cutOffs }) => {
       const at = dice.below(stage.gateways.length)
       const [gateway, proxy] = [stage.gateways[at], stage.proxies[at]]

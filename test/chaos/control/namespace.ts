@@ -18,17 +18,23 @@ export function signatureOf(hasKey: boolean): Signature {
   return hasKey ? signatureBy([Buffer.from(KEY)]) : NO_SIGNATURE
 }
 
+/** Where the node is that has the keys. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
 /** Numbers of revocations that no gateway gives. */
 let serial = IDS_PER_NODE * 4_000
 
 /** Commits the revocation of a subject as a gateway does, but for the message to the others, which is lost. */
 export async function revokeUnheard(
-  port: number,
+  { host, port }: Address,
   isCluster: boolean,
   hasKey: boolean,
   { sub, label }: { readonly sub: string; readonly label: string },
 ): Promise<boolean> {
-  const line = new DirectLine(port, isCluster ? 'SPUBLISH' : 'PUBLISH')
+  const line = new DirectLine(port, isCluster ? 'SPUBLISH' : 'PUBLISH', host)
   const deaf: Pick<DirectLine, 'ask' | 'publishCommand'> = {
     publishCommand: line.publishCommand,
     ask: (reply, ...args) => line.ask(reply, ...args.map(elsewhere)),
@@ -61,11 +67,11 @@ function elsewhere(arg: CommandArgument): CommandArgument {
 
 /** What a gateway would know that starts now, and has nothing of its own. */
 export async function upstreamState(
-  port: number,
+  { host, port }: Address,
   hasKey: boolean,
   nodes: readonly string[],
 ): Promise<FinalState> {
-  const line = new DirectLine(port)
+  const line = new DirectLine(port, 'PUBLISH', host)
   const signature = signatureOf(hasKey)
   const store = new RedisStore({ line, namespace: NAMESPACE, signature, user: 'default' })
   const state = await store.readState()

@@ -3,7 +3,7 @@
  * what gateways promise each other.
  *
  * `npm run chaos:control [-- --topology standalone|sentinel|cluster --fault kill,flush --rounds N --seconds N --rate N --rest MS
- * --seed N --gateways N --program redis-server|valkey-server --long N --lease SECONDS --no-key --dump FILE
+ * --seed N --gateways N --program redis-server|valkey-server --long N --lease SECONDS --no-key --network --dump FILE
  * --orders revoke-sub,revoke-channel,lift,role,kill]`; `kill*50,pause*20`
  * strikes so often, well mixed, and then ends. Exits with 1 if a promise was broken.
  *
@@ -37,6 +37,7 @@ const { values } = parseArgs({
     lease: { type: 'string', default: '3' },
     orders: { type: 'string' },
     key: { type: 'boolean', default: true },
+    network: { type: 'boolean', default: false },
     dump: { type: 'string' },
     mutants: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
@@ -83,6 +84,7 @@ async function run(): Promise<number> {
   const topology = values.topology as ControlChaosOptions['topology']
   const possible = Object.entries(CONTROL_FAULTS)
     .filter(([, { topologies }]) => topologies.includes(topology))
+    .filter(([, { needs }]) => needs === undefined || (needs === 'network') === values.network)
     .map(([name]) => name)
   const faults = values.fault === undefined ? possible : planOf(values.fault)
   const isCounted = values.fault?.includes('*') === true
@@ -98,6 +100,7 @@ async function run(): Promise<number> {
     seconds: Number(values.seconds ?? (isCounted ? Number.POSITIVE_INFINITY : 60)),
     longEvery: Number(values.long),
     hasKey: values.key,
+    hasNetwork: values.network,
     leaseSeconds: Number(values.lease),
     ...(values.orders === undefined ? {} : { kinds: values.orders.split(',') as Realm['kinds'] }),
     tell,
@@ -133,6 +136,7 @@ function print({
     `readyz: false after ${readiness.slowestUnready.toFixed(0)} ms, true after ${readiness.slowestReady.toFixed(0)} ms at the latest`,
   )
   for (const text of readiness.late) console.log(`late: ${text}`)
+  for (const text of readiness.lateOfBusy) console.log(`late on a busy machine: ${text}`)
   for (const { promise, text } of violations.slice(0, MOST_SHOWN))
     console.log(`VIOLATION ${promise}: ${text}`)
   console.log(`${violations.length} violations`)

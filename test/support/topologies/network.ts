@@ -6,17 +6,24 @@ function ip(...args: readonly string[]): void {
 }
 
 /**
- * A network namespace of Linux for one server, which two links lead into: one for gateways, which can lose what goes in one direction, and
- * one for everybody else. Needs root.
+ * A network namespace of Linux for one server, which several links lead into: one for each gateway, which can lose what goes in one
+ * direction, and one for everybody else. Needs root.
  */
 export class Network {
   readonly #name = `respcast-${process.pid}`
   readonly #subnet = `10.231.${process.pid % 256}`
-  readonly #links = ['a', 'b'].map((letter) => `rc${process.pid}${letter}`)
+  /** That of everybody else is the last. */
+  readonly #links: readonly string[]
+  readonly #gateways: readonly number[]
+
+  private constructor(gateways: number) {
+    this.#gateways = Array.from({ length: gateways }, (_, at) => at)
+    this.#links = [...this.#gateways, gateways].map((at) => `rc${process.pid}n${at}`)
+  }
 
   /** @throws Error Namespaces are not allowed. */
-  static open(): Network {
-    const network = new Network()
+  static open(gateways: number): Network {
+    const network = new Network(gateways)
     try {
       network.#build()
       return network
@@ -26,14 +33,14 @@ export class Network {
     }
   }
 
-  /** The server's address for gateways. */
-  get gatewayHost(): string {
-    return `${this.#subnet}.2`
+  /** The server's address for a gateway. */
+  gatewayHost(at: number): string {
+    return `${this.#subnet}.${at * 4 + 2}`
   }
 
   /** The server's address for everybody else. */
   get host(): string {
-    return `${this.#subnet}.6`
+    return this.gatewayHost(this.#gateways.length)
   }
 
   /** The beginning of a command line that runs in the namespace. */
@@ -41,20 +48,18 @@ export class Network {
     return ['ip', 'netns', 'exec', this.#name]
   }
 
-  /** Loses every packet between gateways and the server in one direction; `up` is to the server. */
-  lose(direction: Direction): void {
-    if (direction === 'up') ip('route', 'add', 'blackhole', `${this.gatewayHost}/32`)
-    else ip('-n', this.#name, 'route', 'add', 'blackhole', `${this.#subnet}.1/32`)
+  /** Loses every packet between gateways, by default all, and the server in one direction; `up` is to the server. */
+  lose(direction: Direction, gateways = this.#gateways): void {
+    for (const at of gateways) ip(...this.#blackhole('add', direction, at))
   }
 
-  heal(direction: Direction): void {
-    if (direction === 'up') ip('route', 'del', 'blackhole', `${this.gatewayHost}/32`)
-    else ip('-n', this.#name, 'route', 'del', 'blackhole', `${this.#subnet}.1/32`)
+  heal(direction: Direction, gateways = this.#gateways): void {
+    for (const at of gateways) ip(...this.#blackhole('del', direction, at))
   }
 
   close(): void {
     const removals = [
-      ['route', 'del', 'blackhole', `${this.gatewayHost}/32`],
+      ...this.#gateways.map((at) => this.#blackhole('del', 'up', at)),
       ...this.#links.map((link) => ['link', 'del', link]),
       ['netns', 'del', this.#name],
     ]
@@ -65,6 +70,12 @@ export class Network {
         // It is not there.
       }
     }
+  }
+
+  #blackhole(what: 'add' | 'del', direction: Direction, at: number): string[] {
+    return direction === 'up'
+      ? ['route', what, 'blackhole', `${this.gatewayHost(at)}/32`]
+      : ['-n', this.#name, 'route', what, 'blackhole', `${this.#subnet}.${at * 4 + 1}/32`]
   }
 
   #build(): void {

@@ -10,7 +10,7 @@ export async function startStandalone(options: NodeOptions = {}): Promise<Standa
   const node = await Node.start(options)
   return {
     kind: 'standalone',
-    url: `redis://${options.network?.gatewayHost ?? node.host}:${node.port}`,
+    url: `redis://${options.network?.gatewayHost(0) ?? node.host}:${node.port}`,
     node,
     nodes: [node],
     portFor: () => Promise.resolve(node.port),
