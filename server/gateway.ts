@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { bindAddress, hostAndPort } from './addresses.ts'
+import { bindAddress, hostAndPort, isLoopback, leavesLoopback } from './addresses.ts'
 import { CLOSES, closeWith } from './client/close.ts'
 import { atEndOfTurn, systemClock, type Clock } from './clock.ts'
 import { TLS_DIRECTIVES, tlsListeners, type AuthDirective } from './config/listeners.ts'
 import { readMetricsToken } from './config/metrics-token.ts'
+import type { DirectiveName } from './config/directives.ts'
 import type { Settings } from './config/settings.ts'
 import type { Config } from './config/store.ts'
 import { RespcastError } from './errors.ts'
@@ -11,6 +12,7 @@ import { Core } from './core.ts'
 import { changeTls, tlsOptions, type ServerTls } from './transport/tls.ts'
 import { createAdminApp } from './http/admin.ts'
 import { createPublicApp } from './http/public.ts'
+import type { InheritedSockets, ListenerName } from './inherited-sockets.ts'
 import type { Logger } from './log.ts'
 import { nodeAddresses, type Bound, type NodeAddresses } from './node-facts.ts'
 import { KeepAlive } from './transport/keep-alive.ts'
@@ -29,6 +31,8 @@ interface GatewayParts {
   readonly anyPort?: boolean
   /** The application opens the HTTP listeners. */
   readonly withoutHttp?: boolean
+  /** Sockets that listen already, and take the place of those that directives name. */
+  readonly sockets?: InheritedSockets | undefined
   /** The limit of open files; the default asks the system. */
   readonly openFiles?: number
 }
@@ -49,6 +53,15 @@ const HTTP_AUTH = {
 } as const satisfies Readonly<Record<string, AuthDirective>>
 
 type HttpListener = keyof typeof HTTP_AUTH
+
+/** The directives about where a listener is, and to whom it is open. */
+const PLACES = {
+  resp: { port: 'port', bind: 'bind' },
+  http: { port: 'http-port', bind: 'http-bind' },
+  admin: { port: 'admin-port', bind: 'admin-bind' },
+} as const satisfies Readonly<Record<ListenerName, { port: DirectiveName; bind: DirectiveName }>>
+
+const NO_SOCKETS: InheritedSockets = { resp: [], http: [], admin: [] }
 
 /** Time that clients have to read their output when the server ends, in ms. */
 const DRAIN_MS = 3_000
@@ -71,6 +84,7 @@ export class Gateway {
   readonly #apps: { readonly listener: HttpListener; readonly app: FastifyInstance }[] = []
   readonly #anyPort: boolean
   readonly #withoutHttp: boolean
+  readonly #sockets: InheritedSockets
   readonly #waiting: Readonly<Record<HttpListener, WaitingSockets>>
   #metricsToken: string | undefined
   #stopping: Promise<void> | undefined
@@ -82,6 +96,7 @@ export class Gateway {
     this.#log = log
     this.#anyPort = parts.anyPort ?? false
     this.#withoutHttp = parts.withoutHttp ?? false
+    this.#sockets = parts.sockets ?? NO_SOCKETS
     const openFiles = parts.openFiles ?? openFilesLimit()
     const lowered = openFiles === undefined ? undefined : fitOpenFiles(config, openFiles)
     if (lowered !== undefined) log.warn(lowered)
@@ -164,8 +179,10 @@ export class Gateway {
       try {
         const listener = await listenTcp(endpoint, this.core)
         this.#listeners.push(listener)
+        if (endpoint.kind === 'tcp' && endpoint.descriptor !== undefined)
+          this.#requireAllowed('resp', listener)
         if (endpoint.kind !== 'unix') {
-          this.#bound.resp.push({ host: endpoint.host, port: listener.port })
+          this.#bound.resp.push({ host: listener.host, port: listener.port })
         }
       } catch (error) {
         if (optional && isAddressMissing(error)) continue
@@ -178,10 +195,14 @@ export class Gateway {
     const { config } = this.core
     const backlog = config.integer('tcp-backlog')
     const endpoints: { endpoint: TcpEndpoint; directive: string; optional: boolean }[] = []
+    for (const descriptor of this.#sockets.resp) {
+      const endpoint = { kind: 'tcp', host: '', port: 0, backlog, descriptor } as const
+      endpoints.push({ endpoint, directive: 'port', optional: false })
+    }
     for (const text of config.list('bind')) {
       const { host, optional } = bindAddress(text)
       const port = config.integer('port')
-      if (port > 0 || this.#anyPort) {
+      if (this.#sockets.resp.length === 0 && (port > 0 || this.#anyPort)) {
         endpoints.push({
           endpoint: { kind: 'tcp', host, port, backlog },
           directive: 'port',
@@ -248,6 +269,56 @@ export class Gateway {
       : createAdminApp(core, keepAlive, waiting, tls, () => this.#metricsToken)
   }
 
+  /** Serves HTTP on sockets that listen already. @returns The port of the first. */
+  async #takeHttp(listener: HttpListener, descriptors: readonly number[]): Promise<number> {
+    const name = listener === 'public' ? 'http' : 'admin'
+    const bound = this.#bound[name]
+    for (const fd of descriptors) {
+      const app = await this.#createApp(listener)
+      this.#apps.push({ listener, app })
+      // With a descriptor the runtime looks at nothing else. Fastify would open a second server for the host `localhost`.
+      const options = { fd, host: '127.0.0.1' }
+      try {
+        await app.listen(options)
+      } catch (error) {
+        throw explainListen(error, PLACES[name].port, `descriptor ${fd}`)
+      }
+      const address = app.server.address()
+      if (address === null || typeof address === 'string') {
+        const text = `${PLACES[name].port}: descriptor ${fd} is no TCP socket`
+        throw new RespcastError('ERR_LISTEN', text)
+      }
+      const place = { host: address.address, port: address.port }
+      this.#requireAllowed(name, place)
+      bound.push(place)
+    }
+    return bound[0]?.port ?? 0
+  }
+
+  /**
+   * A socket that was handed over is no way around what is required beyond loopback: the directives judge that.
+   *
+   * @throws RespcastError `ERR_LISTEN`: it is where its directives do not lead.
+   */
+  #requireAllowed(listener: ListenerName, { host, port }: Bound): void {
+    const { config } = this.core
+    const place = PLACES[listener]
+    const where = hostAndPort(host, port)
+    const say = (directive: string, problem: string): never => {
+      throw new RespcastError(
+        'ERR_LISTEN',
+        `${directive}: the socket '${listener}' on ${where} was handed over, ${problem}`,
+      )
+    }
+    if (config.integer(place.port) === 0 && !this.#anyPort)
+      say(place.port, `and 0 turns this listener off. Set ${place.port} ${port}.`)
+    if (!isLoopback(host) && !leavesLoopback(config.list(place.bind)))
+      say(
+        place.bind,
+        `which is beyond loopback. Set ${place.bind} ${host}, or have it listen on 127.0.0.1.`,
+      )
+  }
+
   #followMetricsToken(): void {
     const { config } = this.core
     this.#metricsToken = readMetricsToken(config)
@@ -269,6 +340,8 @@ export class Gateway {
     const { config } = this.core
     const directive = listener === 'public' ? 'http-port' : 'admin-port'
     const port = config.integer(directive)
+    const handedOver = this.#sockets[listener === 'public' ? 'http' : 'admin']
+    if (handedOver.length > 0) return this.#takeHttp(listener, handedOver)
     if (this.#withoutHttp || (port === 0 && !this.#anyPort)) return undefined
     const addresses = config.list(listener === 'public' ? 'http-bind' : 'admin-bind')
     let bound: number | undefined

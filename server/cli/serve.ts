@@ -3,6 +3,7 @@ import { systemClock } from '../clock.ts'
 import { Gateway, type GatewayAddresses } from '../gateway.ts'
 import { DEV_ISSUER, DEV_ROLE, type DevProfile } from './dev-profile.ts'
 import { RESPCAST_VERSION } from '../version.ts'
+import { takeInheritedSockets } from '../inherited-sockets.ts'
 import { openLog, type Logger } from '../log.ts'
 import { mintToken } from '../token/mint.ts'
 import { CLOSED_TO_BROWSERS, isClosedToBrowsers } from './browsers.ts'
@@ -27,7 +28,8 @@ export async function serve(argv: readonly string[]): Promise<void> {
   let end: () => void = () => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
   if (config.boolean('warm-up')) await warmUp(log)
-  const gateway = new Gateway({ config, log, onShutdown: () => end() })
+  const sockets = takeInheritedSockets(process.env, process.pid)
+  const gateway = new Gateway({ config, log, sockets, onShutdown: () => end() })
   const addresses = await gateway.start()
   if (isClosedToBrowsers(config)) log.warn(CLOSED_TO_BROWSERS)
   const pidFile = config.path('pidfile')

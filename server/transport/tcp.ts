@@ -1,5 +1,5 @@
 import { chmodSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { hostAndPort, LocalAddress, type SocketAddresses } from '../addresses.ts'
 import type { TransportName } from '../client/client.ts'
@@ -38,7 +38,14 @@ interface TcpPeer {
 
 /** An address to listen on. */
 export type TcpEndpoint =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number; readonly backlog: number }
+  | {
+      readonly kind: 'tcp'
+      readonly host: string
+      readonly port: number
+      readonly backlog: number
+      /** Listens already, and was handed over: host and port are those of the socket. */
+      readonly descriptor?: number
+    }
   | {
       readonly kind: 'tls'
       readonly host: string
@@ -52,6 +59,8 @@ export type TcpEndpoint =
 export interface Listener {
   /** Its address, for people. */
   readonly address: string
+  /** The address that it is bound to; empty for a Unix socket. */
+  readonly host: string
   /** The port; 0 for a Unix socket. */
   readonly port: number
   /** Stops accepting; connections live on. */
@@ -127,9 +136,11 @@ export async function listenTcp(endpoint: TcpEndpoint, host: TcpHost): Promise<L
       ? secureServer(listening, endpoint.tls)
       : { server: plainServer(listening), secure: undefined }
   await listen(server, endpoint)
+  const { host: at, port } = placeOf(server, endpoint)
   return {
-    address: endpoint.kind === 'unix' ? endpoint.path : hostAndPort(endpoint.host, portOf(server)),
-    port: endpoint.kind === 'unix' ? 0 : portOf(server),
+    address: endpoint.kind === 'unix' ? endpoint.path : hostAndPort(at, port),
+    host: at,
+    port,
     close: () => {
       server.close()
     },
@@ -239,7 +250,7 @@ function enter(listening: Listening, newcomer: Newcomer): void {
 }
 
 function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
-  const where = endpoint.kind === 'unix' ? endpoint.path : hostAndPort(endpoint.host, endpoint.port)
+  const where = whereOf(endpoint)
   if (endpoint.kind === 'unix') rmSync(endpoint.path, { force: true })
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -256,9 +267,19 @@ function listen(server: Server, endpoint: TcpEndpoint): Promise<void> {
       resolve()
     }
     if (endpoint.kind === 'unix') server.listen(endpoint.path, opened)
+    else if (endpoint.kind === 'tcp' && endpoint.descriptor !== undefined)
+      server.listen({ fd: endpoint.descriptor }, opened)
     else
       server.listen({ host: endpoint.host, port: endpoint.port, backlog: endpoint.backlog }, opened)
   })
+}
+
+/** Where a listener is to be opened, for people. */
+function whereOf(endpoint: TcpEndpoint): string {
+  if (endpoint.kind === 'unix') return endpoint.path
+  if (endpoint.kind === 'tcp' && endpoint.descriptor !== undefined)
+    return `descriptor ${endpoint.descriptor}`
+  return hostAndPort(endpoint.host, endpoint.port)
 }
 
 function admit(
@@ -331,6 +352,14 @@ export function peerOf(
   }
 }
 
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port
+/** The address of a listener that is open. */
+function placeOf(server: Server, endpoint: TcpEndpoint): { host: string; port: number } {
+  const bound = server.address()
+  if (endpoint.kind === 'unix') return { host: '', port: 0 }
+  if (bound === null || typeof bound === 'string') {
+    server.close()
+    throw new RespcastError('ERR_LISTEN', `${whereOf(endpoint)} is no TCP socket`)
+  }
+  const isHandedOver = endpoint.kind === 'tcp' && endpoint.descriptor !== undefined
+  return { host: isHandedOver ? bound.address : endpoint.host, port: bound.port }
 }
