@@ -11,6 +11,7 @@ const parallel = {
 
 export default defineConfig({
   test: {
+    reporters: ['default', './test/support/missing-reporter.ts'],
     projects: [
       {
         test: {
