@@ -51,7 +51,8 @@ end
 `
 
 /**
- * Writes an entry: the log, the registers that it changes, the message to all gateways.
+ * Writes an entry: the log, the registers that it changes, the message to all gateways. It first asks whether it may: what a script
+ * that fails halfway has written stays.
  *
  * ARGV: 1 format, 2 epoch for a new namespace, 3 mode, 4 command to publish with, 5 channel, 6 uuid, 7 mac, 8 body, 9 `retry` or empty,
  * 10 `order` or empty, 11 `verify` or empty, then for each register its key, version, uuid, content, and what is known of the line that
@@ -141,6 +142,12 @@ if mode == 'edit' and #conflicts > 0 then
 end
 if mode == 'merge' and #writes == 0 and not hasOrder then
   return committed('')
+end
+
+for _, call in ipairs({{'XADD', log, '*', 'a', 'b'}, {'HSET', state, 'a', 'b'}, {'HGETALL', nodes}, {publish, channel, ''}}) do
+  if not redis.acl_check_cmd(unpack(call)) then
+    return redis.error_reply("NOPERM User has no permissions to run the '" .. string.lower(call[1]) .. "' command, or for what it names")
+  end
 end
 
 local previous = redis.call('HGET', state, 'last') or '-'

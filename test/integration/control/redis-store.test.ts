@@ -549,6 +549,23 @@ describe.each(['valkey-server', 'redis-server'] as const)('the keys at a %s', (p
       expect(await store.makeDurable({ replicas: 0 }, 10)).toBe(true)
     })
 
+    test.each(['-publish', 'resetchannels', '-xadd', '-hgetall'])(
+      'a commit that is refused in part is not in the log: %s',
+      async (rule) => {
+        await node.ask('ACL', 'SETUSER', 'half', 'on', 'nopass', '~*', '&*', '+@all')
+        const line = connect()
+        await line.answer('AUTH', 'half', '')
+        const store = storeOn(line)
+        await idOf(edit(store, user(1)))
+        await node.ask('ACL', 'SETUSER', 'half', rule)
+        const problem = expect.stringMatching(/^upstream-user: .* At the upstream: ACL SETUSER /)
+        expect(await edit(store, user(2, 'off'))).toMatchObject({ state: 'refused', problem })
+        const whole = newStore()
+        expect((await tailOf(whole)).entries).toHaveLength(1)
+        expect((await stateOf(whole)).registers).toMatchObject([{ version: 1, value: 'on' }])
+      },
+    )
+
     test('a full memory refuses neither a lease nor a revocation', async () => {
       const store = newStore()
       await node.ask('CONFIG', 'SET', 'maxmemory', '1')
