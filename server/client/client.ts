@@ -2,7 +2,12 @@ import type { Identity } from '../acl/authorize.ts'
 import type { Timer } from '../clock.ts'
 import type { BufferClass } from '../config/values.ts'
 import type { Transaction } from '../command/transaction.ts'
-import { type Overlay, type Subscriber, Subscriptions } from '../pubsub/subscriber.ts'
+import {
+  type Encoding,
+  type Overlay,
+  type Subscriber,
+  Subscriptions,
+} from '../pubsub/subscriber.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { CLOSES, type CloseCause } from './close.ts'
 import type { PublishesInFlight } from './in-flight.ts'
@@ -13,12 +18,12 @@ import { Output } from '../delivery/output.ts'
 import type { Sink } from '../delivery/sink.ts'
 import type { PendingNames } from '../upstream/backplane.ts'
 
-/** Transport of a client: `http` is a publisher whose messages come in requests. */
-export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket' | 'http'
+/** Transport of a client: `sse` is a stream of events, `http` a publisher whose messages come in requests. */
+export type TransportName = 'tcp' | 'tls' | 'unix' | 'websocket' | 'sse' | 'http'
 
 /** Reports whether clients of a transport come by an HTTP listener. */
 export function comesByHttp(transport: TransportName): boolean {
-  return transport === 'websocket' || transport === 'http'
+  return transport === 'websocket' || transport === 'sse' || transport === 'http'
 }
 
 /** Origin of a client: its connection and its addresses. */
@@ -176,6 +181,11 @@ export class Client implements Subscriber {
   /** It came by an HTTP listener, whatever it speaks: strangers do, and the limits for them hold. */
   get isWeb(): boolean {
     return comesByHttp(this.origin.transport)
+  }
+
+  /** A stream of events has messages in its own encoding, and all else as RESP3 that its sink translates. */
+  get encoding(): Encoding {
+    return this.origin.transport === 'sse' ? 'events' : this.protocol
   }
 
   get closed(): boolean {

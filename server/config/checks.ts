@@ -14,7 +14,7 @@ export const checkNetworks: Check = (words) => {
     : `'${wrong}' is neither an IP address nor a network such as 10.0.0.0/8`
 }
 
-/** `http-publish-path`: a path below which nothing has a meaning of its own, or nothing. */
+/** `http-publish-path`, `http-events-path`: a path below which nothing has a meaning of its own, or nothing. */
 export const httpPathProblem: Check = ([path = '']) =>
   path === '' || /^(\/[\w.~-]+)+$/.test(path)
     ? undefined

@@ -13,7 +13,7 @@ import { LIMITS, LISTENERS, TLS } from './tables/network.ts'
 import { PROCESS, PROCESS_WITHOUT_EFFECT } from './tables/process.ts'
 import { TOKENS } from './tables/tokens.ts'
 import { UPSTREAM } from './tables/upstream.ts'
-import { HTTP, HTTP_PUBLISH, WEBSOCKET } from './tables/websocket.ts'
+import { HTTP, HTTP_MESSAGES, WEBSOCKET } from './tables/websocket.ts'
 
 /** The directives by theme, in the order of the manual. */
 export const SECTIONS = [
@@ -21,7 +21,7 @@ export const SECTIONS = [
   { title: 'TLS', table: TLS },
   { title: 'HTTP listeners', table: HTTP },
   { title: 'WebSocket', table: WEBSOCKET },
-  { title: 'Publishing over HTTP', table: HTTP_PUBLISH },
+  { title: 'Messages over HTTP', table: HTTP_MESSAGES },
   { title: 'Tokens', table: TOKENS },
   { title: 'ACL', table: ACL },
   { title: 'Upstream', table: UPSTREAM },
@@ -41,7 +41,7 @@ type Tables = typeof LISTENERS &
   typeof TLS &
   typeof HTTP &
   typeof WEBSOCKET &
-  typeof HTTP_PUBLISH &
+  typeof HTTP_MESSAGES &
   typeof TOKENS &
   typeof ACL &
   typeof UPSTREAM &

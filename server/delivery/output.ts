@@ -105,7 +105,8 @@ export class Output implements Writer {
   /** Queues a push of its own, one whole frame. */
   push(frame: Buffer): void {
     if (this.#isClosed) return
-    this.#pushQueue().append(frame, 0, frame.length)
+    const own = this.sink.translate?.(frame) ?? frame
+    this.#pushQueue().append(own, 0, own.length)
     this.#wantFlush(true)
   }
 
@@ -169,14 +170,23 @@ export class Output implements Writer {
     if (place !== undefined) {
       this.fill(place, writer)
     } else if (writer.end > writer.start) {
-      this.#tail().append(writer.buffer, writer.start, writer.end)
-      this.#wantFlush(true)
+      this.#reply(writer)
     }
     const own = this.#ownPushes
     if (own && !own.isEmpty) {
       this.#tail().moveFrom(own)
       this.#wantFlush(true)
     }
+  }
+
+  #reply({ buffer, start, end }: ReplyWriter): void {
+    if (this.sink.translate === undefined) {
+      this.#tail().append(buffer, start, end)
+    } else {
+      const own = this.sink.translate(buffer.subarray(start, end))
+      this.#tail().append(own, 0, own.length)
+    }
+    this.#wantFlush(true)
   }
 
   /**
@@ -226,7 +236,10 @@ export class Output implements Writer {
       this.#clear()
       this.#isWithheld = false
     } else this.#tail().closeTail()
-    if (lastPush && isWeb && protocol === 3) this.#pushQueue().append(lastPush, 0, lastPush.length)
+    if (lastPush && isWeb && protocol === 3) {
+      const own = this.sink.translate?.(lastPush) ?? lastPush
+      this.#pushQueue().append(own, 0, own.length)
+    }
     if (drops && !isWeb) {
       this.sink.terminate()
       return

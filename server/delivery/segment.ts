@@ -102,7 +102,7 @@ export class Slice {
 }
 
 /**
- * Pushes of one channel (or pattern) in one protocol, in the order in which they come, until all subscribers have been
+ * Pushes of one channel (or pattern) in one encoding, in the order in which they come, until all subscribers have been
  * written.
  *
  * All subscribers that receive the same run of messages share it: each holds a position and no bytes. Small payloads
@@ -124,6 +124,8 @@ export class Segment {
   #spentArenas: Buffer[] | undefined
   #length = 0
   readonly #frameEnds: number[] = []
+  /** Of frames that do not tell: the channel of each. */
+  #channels: string[] | undefined
   /** Finished pieces and where each ends; the arena in use is not among them. */
   #pieces = NO_PIECES
   #pieceEnds = NO_ENDS
@@ -215,6 +217,29 @@ export class Segment {
   }
 
   /**
+   * Appends one frame that is encoded already, and never changed afterwards.
+   *
+   * @param channel Of a pattern's message, a byte string: it cannot be read from the frame.
+   * @param shareBytes A frame of at least so many bytes is referenced, not copied.
+   */
+  appendWhole(frame: Buffer, channel: string | undefined, shareBytes: number): void {
+    if (channel !== undefined) (this.#channels ??= []).push(channel)
+    if (frame.length >= shareBytes) {
+      this.#reserve(0)
+      this.#closeArena()
+      this.#length += frame.length
+      this.#pieces.push(frame)
+      this.#pieceEnds.push(this.#length)
+      this.#openArena(BULK_OVERHEAD_BYTES)
+    } else {
+      this.#reserve(frame.length)
+      frame.copy(this.#arena, this.#used())
+      this.#length += frame.length
+    }
+    this.#frameEnds.push(this.#length)
+  }
+
+  /**
    * The run of whole frames from `start` to at most `end`, of at most `most` bytes; a single frame that is larger
    * comes alone.
    */
@@ -239,10 +264,10 @@ export class Segment {
     }
     const runs: { start: number; end: number }[] = []
     let from = start
-    for (const to of this.#frameEnds) {
+    for (const [at, to] of this.#frameEnds.entries()) {
       if (to <= start) continue
       if (to > end) break
-      if (!drops(this.kind, this.name, this.#channelOf(from, to))) {
+      if (!drops(this.kind, this.name, this.#channels?.[at] ?? this.#channelOf(from, to))) {
         const last = runs.at(-1)
         if (last?.end === from) last.end = to
         else runs.push({ start: from, end: to })

@@ -18,6 +18,12 @@ export interface Sink {
   /** Bytes handed over that the kernel has not taken yet. */
   readonly pendingBytes: number
   /**
+   * Makes of frames that only this client is sent what its transport carries; missing: they are sent as they are.
+   *
+   * @param frames Whole ones, in the client's protocol.
+   */
+  translate?(frames: Buffer): Buffer
+  /**
    * Hands bytes over, in one system call where possible.
    *
    * @returns True if the kernel took them all: their memory may be used again. If not, they are never changed, and the

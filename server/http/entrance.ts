@@ -61,11 +61,15 @@ export function refusalOfPlace(
   return undefined
 }
 
-/** A browser sends cookies with the requests of any page: one counts as a token only where the page is known. */
+/**
+ * A browser sends cookies with the requests of any page: one counts as a token only where the page is known. A request for a stream
+ * of the own origin has no Origin, but says so (Fetch Metadata).
+ */
 export function refusalOfCookie(request: FastifyRequest, core: Core): Refusal | undefined {
   const isAmbient =
     core.config.text('ws-token-cookie') !== '' &&
     request.headers.origin === undefined &&
+    request.headers['sec-fetch-site'] !== 'same-origin' &&
     tokenOf(request, core, { cookie: false }) === undefined &&
     tokenOf(request, core) !== undefined
   return isAmbient ? { status: 403, error: 'a cookie counts only with an Origin' } : undefined

@@ -4,6 +4,7 @@ import type { KeepAlive } from '../transport/keep-alive.ts'
 import type { ServerTls } from '../transport/tls.ts'
 import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import type { RespcastHandle } from './handle.ts'
+import { openEventsRoute } from './events-route.ts'
 import { openPublishRoute } from './publish-route.ts'
 import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
@@ -15,7 +16,7 @@ interface RespcastPluginOptions {
   readonly waiting?: WaitingSockets
 }
 
-/** The core as a Fastify plugin: the WebSocket at `ws-path`, requests that publish, and `app.respcast`. */
+/** The core as a Fastify plugin: the WebSocket at `ws-path`, streams of events, requests that publish, and `app.respcast`. */
 export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (app, options) => {
   const { core, keepAlive, waiting } = options
   app.decorate('respcast', handleOf(core))
@@ -26,6 +27,10 @@ export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (
     path: core.config.text('ws-path'),
     waiting,
   })
+  const eventsPath = core.config.text('http-events-path')
+  if (eventsPath !== '') {
+    openEventsRoute(app, { core, keepAlive, listener: 'public', waiting }, eventsPath)
+  }
   const publishPath = core.config.text('http-publish-path')
   if (publishPath !== '') {
     await openPublishRoute(app, { core, listener: 'public', waiting }, publishPath)

@@ -6,14 +6,12 @@ import type { Core } from '../core.ts'
 import type { ErrorLine } from '../resp/reply-writer.ts'
 import type { Publisher } from '../transport/publisher.ts'
 import { connectPublisher } from '../transport/reception.ts'
+import { authenticate } from './authenticate.ts'
 import { basicOf } from './credentials.ts'
 import { refusalOfRate, rejectionRefusal, tokenOf, type Entrance } from './entrance.ts'
 import { failureOf, failureOfLine, type Failure } from './failure.ts'
 
 const NO_AUTH: ErrorLine = 'NOAUTH Authentication required.'
-
-/** For ACL LOG: the command that logs in. */
-const OBJECT = 'http'
 
 /** The publisher of a connection, as long as its requests bring the same credentials. */
 interface Lasting {
@@ -71,7 +69,7 @@ export class Publishers {
       localAddress: this.#local.of(socket),
       origin: request.headers.origin,
     })
-    const login = this.#authenticate(request, publisher)
+    const login = authenticate(this.#core, request, publisher.client, { query: false })
     const lasting: Lasting = { credentials, ip, publisher, identity: undefined, login }
     if (before === undefined) {
       socket.once('close', () => this.#bySocket.get(socket)?.publisher.peerClosed())
@@ -103,27 +101,6 @@ export class Publishers {
     if (tooFast) return failureOf(tooFast)
     const rejection = this.#core.admission.admit({ transport: 'http', ip, listener: 'public' })
     return rejection && failureOf(rejectionRefusal(rejection))
-  }
-
-  async #authenticate(
-    request: FastifyRequest,
-    { client }: Publisher,
-  ): Promise<Failure | undefined> {
-    const { login } = this.#core
-    const basic = basicOf(request.headers.authorization)
-    const read = basic && login.read(basic.user, basic.password)
-    const token =
-      read?.kind === 'token' ? read.token : tokenOf(request, this.#core, { query: false })
-    if (token !== undefined) {
-      const error = await login.byToken(client, token, OBJECT)
-      if (error !== undefined) return failureOfLine(error)
-    } else if (read?.kind === 'password') {
-      const failed = login.byPassword(client, read, OBJECT, 'toplevel')
-      if (failed && failed.waitMs > 0) await login.waited(failed.waitMs)
-      if (failed) return failureOfLine(failed.error)
-    }
-    // It gave way to others, or the server ends.
-    return client.closed ? failureOf(rejectionRefusal('maxclients')) : undefined
   }
 }
 

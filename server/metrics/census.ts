@@ -12,6 +12,7 @@ export const CONNECTION_KINDS: readonly {
   { transport: 'unix', listener: 'resp' },
   { transport: 'websocket', listener: 'public' },
   { transport: 'websocket', listener: 'admin' },
+  { transport: 'sse', listener: 'public' },
   { transport: 'http', listener: 'public' },
 ]
 
@@ -47,7 +48,14 @@ export function takeCensus(clients: Iterable<Client>): Census {
     notLoggedIn: 0,
     blocked: 0,
     subscriptions: { channel: 0, pattern: 0, shard: 0 },
-    largest: { tcp: none(), tls: none(), unix: none(), websocket: none(), http: none() },
+    largest: {
+      tcp: none(),
+      tls: none(),
+      unix: none(),
+      websocket: none(),
+      sse: none(),
+      http: none(),
+    },
     heldBytes: 0,
     largestHeldBytes: 0,
     queryBytes: 0,

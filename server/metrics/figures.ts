@@ -452,14 +452,14 @@ const CLIENT_FIGURES: readonly Figure[] = [
   ),
   counted(
     'respcast_origins_refused_total',
-    'WebSockets and requests to publish that were refused for their Origin.',
+    'WebSockets, streams of events and requests to publish that were refused for their Origin.',
     'originsRefused',
   ),
   by(
     ['code'],
     counter(
       'respcast_http_failures_total',
-      'Requests to publish that failed, by the code of the answer.',
+      'Requests to publish or for events that failed, by the code of the answer.',
       ({ counters }) =>
         [...counters.httpFailures].map(([code, value]) => ({ labels: { code }, value })),
     ),

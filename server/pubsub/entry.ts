@@ -1,7 +1,8 @@
+import { messageEvent } from '../delivery/event.ts'
 import { type Payload, Segment } from '../delivery/segment.ts'
 import { messagePrefix, type MessageKind } from '../resp/push.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
-import type { Overlay, PatternBudget, Subscriber } from './subscriber.ts'
+import type { Encoding, Overlay, PatternBudget, Subscriber } from './subscriber.ts'
 import type { Sharing, Turn } from '../delivery/turn.ts'
 
 /** Options of delivery; shared by the whole registry and changed at run time. */
@@ -23,7 +24,7 @@ const FULL_SEGMENT_BYTES = 524_288
  */
 type Members = Subscriber | Set<Subscriber> | undefined
 
-/** The subscribers of one name in one protocol, and the segment that they share now. */
+/** The subscribers of one name in one encoding, and the segment that they share now. */
 class Group implements Sharing {
   plain: Members
   /** Those under a deny overlay, asked at each message. */
@@ -48,13 +49,14 @@ class Group implements Sharing {
 /**
  * One channel, shard channel or pattern and its subscribers.
  *
- * A message is encoded once for each protocol that is needed, and appended to the segment that the group's subscribers
+ * A message is encoded once for each encoding that is needed, and appended to the segment that the group's subscribers
  * share; only those are visited whose output does not already end in it.
  */
 export abstract class Entry {
   readonly name: string
   #resp2: Group | undefined
   #resp3: Group | undefined
+  #events: Group | undefined
 
   /** @param name Channel or pattern as a byte string. */
   constructor(name: string) {
@@ -66,11 +68,11 @@ export abstract class Entry {
 
   /** Number of subscribers. */
   get size(): number {
-    return groupSize(this.#resp2) + groupSize(this.#resp3)
+    return groupSize(this.#resp2) + groupSize(this.#resp3) + groupSize(this.#events)
   }
 
   add(subscriber: Subscriber): void {
-    const group = this.#group(subscriber.protocol)
+    const group = this.#group(subscriber.encoding)
     if (subscriber.overlay && this.mustAsk(subscriber.overlay)) {
       group.filtered = withMember(group.filtered, subscriber)
     } else {
@@ -86,7 +88,7 @@ export abstract class Entry {
 
   /** All subscribers. */
   *subscribers(): IterableIterator<Subscriber> {
-    for (const group of [this.#resp3, this.#resp2]) {
+    for (const group of [this.#resp3, this.#resp2, this.#events]) {
       if (!group) continue
       yield* eachMember(group.plain)
       yield* eachMember(group.filtered)
@@ -94,19 +96,21 @@ export abstract class Entry {
   }
 
   delete(subscriber: Subscriber): void {
-    for (const group of [this.#resp2, this.#resp3]) {
+    for (const group of [this.#resp2, this.#resp3, this.#events]) {
       if (!group) continue
       group.plain = withoutMember(group.plain, subscriber)
       group.filtered = withoutMember(group.filtered, subscriber)
     }
     if (this.#resp2 && groupSize(this.#resp2) === 0) this.#resp2 = undefined
     if (this.#resp3 && groupSize(this.#resp3) === 0) this.#resp3 = undefined
+    if (this.#events && groupSize(this.#events) === 0) this.#events = undefined
   }
 
   /** Seals the shared segments: the next message starts another. */
   closeSegments(): void {
     this.#resp2?.seal()
     this.#resp3?.seal()
+    this.#events?.seal()
   }
 
   /**
@@ -119,22 +123,24 @@ export abstract class Entry {
     let receivers = 0
     if (this.#resp3) receivers += this.#deliver(3, this.#resp3, key, payload, options, turn)
     if (this.#resp2) receivers += this.#deliver(2, this.#resp2, key, payload, options, turn)
+    if (this.#events) {
+      receivers += this.#deliver('events', this.#events, key, payload, options, turn)
+    }
     return receivers
   }
 
   #deliver(
-    protocol: Protocol,
+    encoding: Encoding,
     group: Group,
     key: string,
     payload: Payload,
     options: DeliveryOptions,
     turn: Turn,
   ): number {
-    const prefix = group.prefix(protocol, this.kind, this.name)
     const channel = this.kind === 'pmessage' ? key : undefined
     if (payload.length > options.maxMessageBytes) {
       const apart = new Segment(this.kind, this.name)
-      apart.append(prefix, channel, payload, options.shareBytes)
+      this.#append(apart, encoding, group, channel, payload, options)
       turn.bytes += apart.length
       return deliverLarge(group, key, payload.length, apart, options)
     }
@@ -146,11 +152,11 @@ export abstract class Entry {
     let start = 0
     if (segment) {
       start = segment.length
-      segment.append(prefix, channel, payload, options.shareBytes)
+      this.#append(segment, encoding, group, channel, payload, options)
       if (segment.detached !== undefined) attachAgain(group, segment, start)
     } else {
       segment = new Segment(this.kind, this.name, turn.arenas)
-      segment.append(prefix, channel, payload, options.shareBytes)
+      this.#append(segment, encoding, group, channel, payload, options)
       group.open = segment
       turn.began(group)
       for (const subscriber of eachMember(group.plain)) subscriber.output.attach(segment, 0)
@@ -161,9 +167,27 @@ export abstract class Entry {
     return plain + deliverFiltered(group, key, segment, start)
   }
 
-  #group(protocol: Protocol): Group {
-    if (protocol === 2) return (this.#resp2 ??= new Group())
-    return (this.#resp3 ??= new Group())
+  #append(
+    segment: Segment,
+    encoding: Encoding,
+    group: Group,
+    channel: string | undefined,
+    payload: Payload,
+    { shareBytes }: DeliveryOptions,
+  ): void {
+    if (encoding === 'events') {
+      const event = messageEvent(this.kind, this.name, channel, payload)
+      segment.appendWhole(event, channel, shareBytes)
+    } else {
+      const prefix = group.prefix(encoding, this.kind, this.name)
+      segment.append(prefix, channel, payload, shareBytes)
+    }
+  }
+
+  #group(encoding: Encoding): Group {
+    if (encoding === 2) return (this.#resp2 ??= new Group())
+    if (encoding === 3) return (this.#resp3 ??= new Group())
+    return (this.#events ??= new Group())
   }
 }
 

@@ -20,10 +20,13 @@ export interface PatternBudget {
   readonly dropPattern?: (pattern: string) => void
 }
 
+/** The encoding of messages to a subscriber: a version of RESP, or server-sent events. */
+export type Encoding = Protocol | 'events'
+
 /** A subscriber, as far as the registry knows it. */
 export interface Subscriber {
-  /** The protocol in which its messages are encoded; to change it, see `Registry.regroup`. */
-  readonly protocol: Protocol
+  /** To change it, see `Registry.regroup`. */
+  readonly encoding: Encoding
   /** Its own subscriptions: the reverse index of the registry. */
   readonly subscriptions: Subscriptions
   /** Largest payload it takes, in bytes; a larger message is not delivered to it. */

@@ -5,6 +5,8 @@ import type { Flusher } from '../delivery/flusher.ts'
 import type { Sink } from '../delivery/sink.ts'
 import type { Protocol } from '../resp/reply-writer.ts'
 import { Connection, type ConnectionHost } from './connection.ts'
+import type { EventSink } from './event-sink.ts'
+import { EventStream } from './event-stream.ts'
 import { Publisher, ReplySink } from './publisher.ts'
 
 /** The parts of the core that new connections concern. */
@@ -42,6 +44,15 @@ export function connectWebSocket(
   const origin = { ...peer, transport: 'websocket' } as const
   const client = newClient(host, origin, sink, 3, limits.webSocketClients)
   return new Connection(client, limits.webSocketRequests, host, login.start(client, token))
+}
+
+/** Makes a client of a peer that reads events. It has not logged in. */
+export function connectEvents(host: ReceptionHost, peer: HttpPeer, sink: EventSink): EventStream {
+  const { limits, login } = host
+  const origin = { ...peer, transport: 'sse' } as const
+  const client = newClient(host, origin, sink, 3, limits.webSocketClients)
+  void login.start(client)
+  return new EventStream(host, client, sink)
 }
 
 /** Makes a client of a peer that publishes by requests. It has not logged in. */

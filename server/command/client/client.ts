@@ -203,7 +203,7 @@ export const client: CommandData = {
           '  Connections at least this old.',
           '* JWT-SUB <sub>, JWT-JTI <jti>, JWT-ISS <iss>',
           '  Token sessions, by a claim of their token.',
-          '* TRANSPORT (TCP|TLS|UNIX|WEBSOCKET|HTTP)',
+          '* TRANSPORT (TCP|TLS|UNIX|WEBSOCKET|SSE|HTTP)',
         ],
       ],
       arguments: [
@@ -237,7 +237,7 @@ export const client: CommandData = {
               arg.string('jwt-sub', { token: 'JWT-SUB', optional: true }),
               arg.string('jwt-jti', { token: 'JWT-JTI', optional: true }),
               arg.string('jwt-iss', { token: 'JWT-ISS', optional: true }),
-              arg.oneOf('transport', arg.words('TCP TLS UNIX WEBSOCKET HTTP'), {
+              arg.oneOf('transport', arg.words('TCP TLS UNIX WEBSOCKET SSE HTTP'), {
                 token: 'TRANSPORT',
                 optional: true,
               }),

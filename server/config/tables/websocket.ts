@@ -70,8 +70,13 @@ export const HTTP = {
   ),
 }
 
-/** Publishing by HTTP requests on the public listener. */
-export const HTTP_PUBLISH = {
+/** Publishing by HTTP requests, and streams of events, on the public listener. */
+export const HTTP_MESSAGES = {
+  'http-events-path': string(
+    '/events',
+    'Path at which messages come as server-sent events; empty is nowhere.',
+    { ...AT_START, check: httpPathProblem },
+  ),
   'http-publish-path': string(
     '/publish',
     'Path at which requests publish, as `POST /publish/<channel>`; empty is nowhere.',

@@ -32,7 +32,7 @@ function open() {
 /** A subscriber that is never written. */
 function subscriber(maxMessageBytes: number, overlay?: Overlay): Subscriber {
   return {
-    protocol: 3,
+    encoding: 3,
     subscriptions: new Subscriptions(),
     isMetered: false,
     maxMessageBytes,

@@ -202,3 +202,34 @@ describe('A framed slice', () => {
     expect(framedText(slice)).toBe(header(slice.plain.length) + frame('x'.repeat(1_000)))
   })
 })
+
+describe('A frame that is encoded already', () => {
+  test('is copied if it is small, and kept as the very same bytes if it is large', () => {
+    const segment = new Segment('message', 'ch')
+    const large = Buffer.from('y'.repeat(1_000))
+    segment.appendWhole(Buffer.from('small '), undefined, 1_000)
+    segment.appendWhole(large, undefined, 1_000)
+    segment.appendWhole(Buffer.from(' last'), undefined, 1_000)
+    const slice = segment.slice(0, segment.length, 10_000)
+    expect(text(slice)).toBe(`small ${'y'.repeat(1_000)} last`)
+    expect(slice.plain.buffers.some((one) => one.buffer === large.buffer)).toBe(true)
+  })
+
+  test('may be the first, and large', () => {
+    const segment = new Segment('message', 'ch')
+    segment.appendWhole(Buffer.from('y'.repeat(1_000)), undefined, 1_000)
+    expect(text(segment.slice(0, segment.length, 10_000))).toBe('y'.repeat(1_000))
+  })
+
+  test('of a pattern is dropped by its channel, which it need not tell', () => {
+    const segment = new Segment('pmessage', 'c*')
+    for (const channel of ['c1', 'c2', 'c1']) {
+      segment.appendWhole(Buffer.from(channel), channel, 1_000)
+    }
+    const runs = segment.without(0, segment.length, (_kind, _name, channel) => channel === 'c2')
+    expect(runs).toEqual([
+      { start: 0, end: 2 },
+      { start: 4, end: 6 },
+    ])
+  })
+})
