@@ -64,12 +64,16 @@ function snippetsOf(page: string): { readonly name: string; readonly program: st
   return [...text.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].flatMap((match) => {
     const program = programOf(match[1] ?? '', match[2] ?? '')
     const line = text.slice(0, match.index).split('\n').length
-    return program === undefined ? [] : [{ name: `${page.replace('/', '-')}-${line}.tsx`, program }]
+    return program === undefined
+      ? []
+      : [{ name: `${page.replaceAll('/', '-')}-${line}.tsx`, program }]
   })
 }
 
 test('every program in README.md and docs/ compiles under strict', () => {
-  const pages = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.md'),
+  )
   const snippets = ['README.md', ...pages.map((name) => `docs/${name}`)].flatMap(snippetsOf)
   expect(snippets.length).toBeGreaterThan(10)
   const folder = folderWith({
