@@ -8,7 +8,9 @@ import { join } from 'node:path'
 const root = join(import.meta.dirname, '..')
 const folder = join(root, 'dist/package')
 const manifest = JSON.parse(readFileSync(join(root, 'web/package/package.json'), 'utf8'))
-const { version, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { version, engines, repository } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+)
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(join(folder, 'docs'), { recursive: true })
@@ -21,5 +23,5 @@ cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
 const { name, ...rest } = manifest
 writeFileSync(
   join(folder, 'package.json'),
-  `${JSON.stringify({ name, version, ...rest, engines }, undefined, 2)}\n`,
+  `${JSON.stringify({ name, version, ...rest, repository, engines }, undefined, 2)}\n`,
 )

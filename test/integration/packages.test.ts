@@ -15,7 +15,7 @@ let folder: string
 
 beforeAll(async () => {
   folder = folderWith({}, afterAll)
-  await installPacked(folder, pinned('react', '@types/react', '@types/node'))
+  await installPacked(folder, pinned('react', 'react-dom', '@types/react', '@types/node'))
 }, 120_000)
 
 /** Writes a file of the application. */
@@ -67,6 +67,39 @@ describe('the installed packages', () => {
   test('have a command line that starts', async () => {
     const { stdout } = await run(folder, join(folder, 'node_modules/.bin/respcast'), ['--version'])
     expect(stdout).toMatch(/^respcast \d+\.\d+\.\d+\n$/)
+  })
+
+  test('have a command line that checks a configuration, and mints and explains tokens', async () => {
+    const bin = join(folder, 'node_modules/.bin/respcast')
+    write('respcast.conf', 'port 6380\n')
+    expect((await run(folder, bin, ['--check', 'respcast.conf'])).stdout).toContain('is good')
+    const { stdout } = await run(folder, bin, ['token', 'mint', '--sub', '42', '--role', 'demo'])
+    const explained = await run(folder, bin, ['token', 'explain', stdout.trim()])
+    expect(explained.stdout).toMatch(/^allowed +yes\nuser +jwt:42\n/)
+  })
+
+  test('render a component that uses the hooks on a server, where nothing is subscribed', async () => {
+    write(
+      'render.mjs',
+      `import { createElement } from 'react'
+      import { renderToString } from 'react-dom/server'
+      import { WebSocket } from 'ws'
+      for (const [library, hooks] of [['respcast/client', 'respcast/react'], ['respcast-client', 'respcast-client/react']]) {
+        const { connect } = await import(library)
+        const { RespcastProvider, useChannel, useConnection } = await import(hooks)
+        const client = connect('ws://127.0.0.1:1/ws', { WebSocket })
+        const Room = () => {
+          const { status, value } = useChannel('room:7', { initial: 'none yet' })
+          return createElement('p', null, status, ' ', value, ' ', useConnection().status)
+        }
+        console.log(renderToString(createElement(RespcastProvider, { client }, createElement(Room))))
+        client.close()
+      }`,
+    )
+    const { stdout } = await run(folder, process.execPath, ['render.mjs'])
+    const [one, two, ...rest] = stdout.trimEnd().split('\n')
+    expect(one?.replaceAll('<!-- -->', '')).toBe('<p>pending none yet connecting</p>')
+    expect([two, rest]).toEqual([one, []])
   })
 
   test('are a plugin of Fastify, and can be imported on a server', async () => {

@@ -22,12 +22,11 @@ function rowsOf(page: string): string[] {
 }
 
 /** The Markdown pages of the repository. */
-const PAGES = [
-  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...readdirSync(join(ROOT, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-]
+const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
+
+const PAGES = [...readdirSync(ROOT).filter((name) => name.endsWith('.md')), ...DOCS]
 
 /** A heading as the fragment of an address. */
 function anchorOf(heading: string): string {
@@ -105,6 +104,35 @@ describe.each(PAGES)('%s', (path) => {
       }
     }
     expect(refused).toEqual([])
+  })
+})
+
+test('README.md leads to every page', () => {
+  const [, list = ''] = read('README.md').split('## Documentation\n')
+  expect(DOCS.filter((page) => !list.includes(`](${page})`))).toEqual([])
+})
+
+describe('docs/versioning.md', () => {
+  const page = read('docs/versioning.md')
+  const manifest = JSON.parse(read('package.json')) as {
+    exports: Record<string, string | object>
+    engines: { node: string }
+  }
+
+  test('promises something of each export of the package', () => {
+    const entries = Object.entries(manifest.exports).flatMap(([path, conditions]) =>
+      typeof conditions === 'string' ? [] : [path.replace('.', 'respcast')],
+    )
+    expect(entries.length).toBeGreaterThan(3)
+    expect(entries.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+  })
+
+  test('names the versions of Node.js that the package asks for, and that the build tests', () => {
+    const least = manifest.engines.node.replace('>=', '')
+    const tested = /set -- (\d+) (\d+)/.exec(read('.ci/node-versions')) ?? []
+    expect(page).toContain(
+      `on ${least} or newer, ${tested[1]} and ${tested[2]}, which the build tests`,
+    )
   })
 })
 
