@@ -62,17 +62,29 @@ export class KeepAlive {
     for (const peer of this.#peers) {
       if (peer.dueMs > nowMs) continue
       if (peer.pingedMs === 0) {
-        peer.pingedMs = nowMs
-        // At the check that comes so much later, if that is a bit early too.
-        peer.dueMs = nowMs + this.#settings.seconds('ws-pong-timeout') * 1000 - LOOK_MS / 2
-        peer.ping()
+        this.#ping(peer, nowMs)
       } else if (peer.lastHeardMs() >= peer.pingedMs) {
         peer.dueMs = this.#dueAfter(peer.pingedMs)
         peer.pingedMs = 0
-      } else {
+        if (peer.dueMs <= nowMs) this.#ping(peer, nowMs)
+      } else if (nowMs >= this.#answerDueMs(peer)) {
         this.remove(peer)
         peer.dead()
+      } else {
+        peer.dueMs = this.#answerDueMs(peer)
       }
     }
+  }
+
+  #ping(peer: Pingable, nowMs: number): void {
+    peer.pingedMs = nowMs
+    // The next ping may be due before the answer is.
+    peer.dueMs = Math.min(this.#answerDueMs(peer), this.#dueAfter(nowMs))
+    peer.ping()
+  }
+
+  /** At the check that comes so much later, if that is a bit early too. */
+  #answerDueMs({ pingedMs }: Pingable): number {
+    return pingedMs + this.#settings.seconds('ws-pong-timeout') * 1000 - LOOK_MS / 2
   }
 }

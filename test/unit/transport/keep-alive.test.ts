@@ -82,6 +82,34 @@ describe('keep-alive', () => {
     },
   )
 
+  test.each([
+    [1, [1, 2, 3, 4], 11],
+    [5, [4, 8, 12, 16], 14],
+  ])(
+    'pings each %d s though an answer may take ten, and reports silence after ten',
+    (interval, pings, dead) => {
+      const { silent, answering, run, at } = start(0.5, interval * 1_000)
+      run(16)
+      expect(answering.events.slice(0, 4)).toEqual(pings.map((second) => at('ping', second)))
+      expect(silent.events).toEqual([at('ping', pings[0] as number), at('dead', dead)])
+    },
+  )
+
+  test('a peer that answers late is pinged again at once, and lives', () => {
+    const clock = new FakeClock()
+    const settings = settingsOf({ 'ws-ping-interval': '2' })
+    const keepAlive = new KeepAlive(clock, settings, () => 0)
+    const slow = peerOf(clock, false)
+    let heardMs = 0
+    keepAlive.add(Object.assign(slow, { lastHeardMs: () => heardMs }))
+    for (let second = 1; second <= 20; second++) {
+      if (second === 9) heardMs = clock.monotonicMs()
+      if (second === 18) heardMs = clock.monotonicMs()
+      clock.advance(1_000)
+    }
+    expect(slow.events).toEqual(['ping 1000', 'ping 11000'])
+  })
+
   test('0 never pings, and a peer that was removed is not pinged', () => {
     const never = start(0, 0)
     never.run(100)
