@@ -159,6 +159,7 @@ function plainServer(listening: Listening): Server {
   }
   const acceptProxied = (accepted: Socket): void => {
     accepted.on('error', destroyOnError)
+    if (isGone(accepted)) return
     if (headers?.trusts(accepted) !== true) {
       refusals.refuse(accepted, NO_PROXY)
       return
@@ -208,6 +209,7 @@ function secureServer(listening: Listening, tls: ServerTls): { server: Server; s
   if (!headers) return { server: secure, secure }
   const acceptProxied = (socket: Socket): void => {
     socket.on('error', destroyOnError)
+    if (isGone(socket)) return
     if (!headers.trusts(socket)) {
       socket.destroy()
       return
@@ -303,6 +305,13 @@ function admit(
   if (rest.length > 0) connection.receive(rest)
   // A client that waits is read again when it goes on.
   if (!connection.client.isWaiting) socket.resume()
+}
+
+/** Lets go of a socket whose peer has reset it since, as health checks do: it has no address any longer. */
+function isGone(socket: Socket): boolean {
+  if (socket.remoteAddress !== undefined) return false
+  socket.destroy()
+  return true
 }
 
 function destroyOnError(this: Socket): void {

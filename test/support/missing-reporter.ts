@@ -15,6 +15,9 @@ const PROGRAMS: readonly (readonly [names: readonly string[], debian: string])[]
   [['prometheus'], 'prometheus'],
   [['ruby'], 'ruby ruby-jwt'],
   [['php'], 'php-cli'],
+  [['nginx'], 'nginx-light libnginx-mod-stream'],
+  [['haproxy'], 'haproxy'],
+  [['caddy'], 'caddy'],
 ]
 
 /** Says at the end which tests were skipped, and how to get them, where the default reporter gives a number. */

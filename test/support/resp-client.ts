@@ -241,10 +241,19 @@ function rawClient(
   return self
 }
 
-/** Connects over TCP, or to a Unix socket by its path. */
-export async function connectRaw(port: number | string, host = '127.0.0.1'): Promise<RawClient> {
+/**
+ * Connects over TCP, or to a Unix socket by its path.
+ *
+ * @param localAddress The address of this machine to connect from.
+ */
+export async function connectRaw(
+  port: number | string,
+  host = '127.0.0.1',
+  localAddress?: string,
+): Promise<RawClient> {
+  const from = localAddress === undefined ? {} : { localAddress }
   const socket: Socket =
-    typeof port === 'string' ? connect(port) : connect({ port, host, noDelay: true })
+    typeof port === 'string' ? connect(port) : connect({ port, host, noDelay: true, ...from })
   const inbox = new Inbox()
   socket.on('data', (chunk: Buffer) => inbox.add(chunk))
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
@@ -271,6 +280,10 @@ export interface WebSocketOptions {
   readonly protocols?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
   readonly origin?: string
+  /** Certificate of the authority of a server over TLS. */
+  readonly ca?: Buffer
+  /** The address of this machine to connect from. */
+  readonly localAddress?: string
 }
 
 /** Connects over WebSocket. @throws Error The upgrade was refused; the message holds the status. */
@@ -285,6 +298,8 @@ export async function connectWebSocket(
   const webSocket = new WebSocket(url, protocols, {
     headers: { ...options.headers },
     ...(options.origin === undefined ? {} : { origin: options.origin }),
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+    ...(options.localAddress === undefined ? {} : { localAddress: options.localAddress }),
   })
   const inbox = new Inbox()
   let messages: Buffer[] = []

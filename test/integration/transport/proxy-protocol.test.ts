@@ -146,6 +146,22 @@ describe('With proxy-protocol yes', () => {
     expect(server.core.counters.rejections.get('proxy-protocol')).toBeUndefined()
   })
 
+  test('a connection that is reset before it is looked at is neither a rejection nor logged', async () => {
+    const logFile = join(folderWith(), 'log')
+    const server = await proxied({ 'trusted-proxies': '10.0.0.1' }, { logFile })
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const socket = connectPlain({ port: server.port, host: '127.0.0.1' })
+        socket.on('error', () => {})
+        socket.once('connect', () => socket.resetAndDestroy())
+        await once(socket, 'close')
+      }),
+    )
+    const last = await connectWith(server, '')
+    await last.closed
+    expect(readFileSync(logFile, 'utf8')).not.toContain('"ip":""')
+  })
+
   test('a header has five seconds to come', async () => {
     const clock = new FakeClock()
     const server = await proxied({}, { clock })
