@@ -5,7 +5,14 @@ import type {
   RegisterValue,
   TokenIdentity,
 } from './control-history.ts'
-import { NATIVE, type Message, type Session, type SessionEvent, type Span } from './history.ts'
+import {
+  NATIVE,
+  type Message,
+  type Moment,
+  type Session,
+  type SessionEvent,
+  type Span,
+} from './history.ts'
 import { denies, InForce } from './in-force.ts'
 import { idOf, shown } from './intervals.ts'
 
@@ -283,7 +290,11 @@ function checkAcknowledged(
     const possible = edits.get(identity.role) ?? []
     const last = possible.filter((order) => isBinding(order, session.place, message))
     if (last.length === 0) continue
-    const current = possible.filter((order) => !isReplaced(order, last, event))
+    const newest: Moment = {
+      tick: Math.max(...last.map(({ sent }) => sent.tick)),
+      ms: Math.max(...last.map(({ sent }) => sent.ms)),
+    }
+    const current = possible.filter((order) => !isReplaced(order, newest, event))
     if (current.every(({ kind }) => denies(kind as RegisterValue, identity, wanted)))
       report('C1', `${describe(delivery)}, sent after ${told(last.at(-1) as ControlOrder)}`)
   }
@@ -317,18 +328,20 @@ function isBinding(
   }
 }
 
-/** Reports whether an edit is not what a gateway could have gone by: another came after it, or it came later. */
+/**
+ * Reports whether an edit is not what a gateway could have gone by: another came after it, or it came later.
+ *
+ * @param newest When the newest edits were sent that were in force there for certain.
+ */
 function isReplaced(
   { sent, answered, outcome }: ControlOrder,
-  binding: readonly ControlOrder[],
+  newest: Moment,
   event: MessageEvent,
 ): boolean {
   if (sent.tick > event.tick) return true
-  return binding.some((other) =>
-    answered && outcome.state !== 'open'
-      ? other.sent.tick > answered.tick
-      : other.sent.ms > sent.ms + LOST_MS,
-  )
+  return answered && outcome.state !== 'open'
+    ? newest.tick > answered.tick
+    : newest.ms > sent.ms + LOST_MS
 }
 
 function told({ label, place, kind, answered, outcome }: ControlOrder): string {
