@@ -5,6 +5,7 @@ import type { ServerTls } from '../transport/tls.ts'
 import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import type { RespcastHandle } from './handle.ts'
 import { openEventsRoute } from './events-route.ts'
+import { openApiDocument } from './openapi.ts'
 import { openPublishRoute } from './publish-route.ts'
 import { createHttpServer, serveFolder } from './server.ts'
 import { openWebSocketRoute } from './websocket-route.ts'
@@ -40,13 +41,16 @@ export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (
 // The decoration is for the whole application, not for a scope of its own (Fastify, "Encapsulation").
 Object.defineProperty(respcastPlugin, Symbol.for('skip-override'), { value: true })
 
+/** A page of any origin may read what the server can do. */
+const READABLE_BY_ALL = { 'access-control-allow-origin': '*' }
+
 /** The client library is public: a page of any origin may load it, also one that is isolated (COEP). */
 const OPEN_TO_ALL = {
   'access-control-allow-origin': '*',
   'cross-origin-resource-policy': 'cross-origin',
 }
 
-/** The public listener: the WebSocket, the page at `/`, and the client bundle in `/client/`. */
+/** The public listener: the WebSocket, messages over HTTP and their OpenAPI document, the page at `/`, and the client bundle in `/client/`. */
 export async function createPublicApp(
   core: Core,
   keepAlive: KeepAlive,
@@ -55,6 +59,12 @@ export async function createPublicApp(
 ): Promise<FastifyInstance> {
   const app = createHttpServer(core, 'public', waiting, tls)
   await app.register(respcastPlugin, { core, keepAlive, waiting })
+  const { config } = core
+  const document = openApiDocument({
+    publish: config.text('http-publish-path'),
+    events: config.text('http-events-path'),
+  })
+  app.get('/openapi.json', (_request, reply) => reply.headers(READABLE_BY_ALL).send(document))
   await serveFolder(app, 'page', '/')
   await serveFolder(app, 'client', '/client/', OPEN_TO_ALL)
   return app
