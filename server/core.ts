@@ -229,7 +229,6 @@ export class Core implements Services {
         describe: () => nodeFacts(this, this.addresses, startedAtMs, digests),
         local: this.registry,
         random,
-        atEndOfTurn,
       })
     this.control.share(this.sharedUsers)
     this.control.share(this.sharedRevocations)

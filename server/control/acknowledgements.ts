@@ -14,12 +14,14 @@ interface Acknowledgement {
 
 const LINE = /^([0-9a-f]{16}) (\d+-\d+) ([0-9a-f]{16}) (\d{1,10})$/
 
-/** Tells other gateways which of their entries are in force here: what comes in one turn goes in one message to each. */
+/**
+ * Tells other gateways which of their entries are in force here. Those that one write to the disk has settled go in one message to each
+ * gateway. They do not wait for the end of the turn, since the link that sends them does.
+ */
 export class Acknowledgements {
   readonly #line: ControlLine
   readonly #names: ControlNames
   readonly #id: string
-  readonly #atEndOfTurn: (callback: () => void) => void
   /** Lines by gateway. */
   #waiting = new Map<string, string[]>()
 
@@ -28,17 +30,15 @@ export class Acknowledgements {
     readonly names: ControlNames
     /** Of this gateway. */
     readonly id: string
-    readonly atEndOfTurn: (callback: () => void) => void
   }) {
     this.#line = parts.line
     this.#names = parts.names
     this.#id = parts.id
-    this.#atEndOfTurn = parts.atEndOfTurn
   }
 
-  /** Has a gateway told at the end of this turn. */
+  /** Has a gateway told, together with what is said to it in the same microtasks. */
   send(origin: string, { id, uuid, sessions }: Omit<Acknowledgement, 'node'>): void {
-    if (this.#waiting.size === 0) this.#atEndOfTurn(() => this.#flush())
+    if (this.#waiting.size === 0) queueMicrotask(() => this.#flush())
     const text = `${this.#id} ${id} ${uuid} ${sessions}`
     const known = this.#waiting.get(origin)
     if (known) known.push(text)

@@ -27,7 +27,6 @@ export function createControl(parts: {
   /** What is subscribed to here. */
   readonly local: LocalSubscriptions
   readonly random: () => number
-  readonly atEndOfTurn: (callback: () => void) => void
 }): Control {
   const { clock, settings, line, describe } = parts
   if (line === undefined) return aloneControl(clock, describe)

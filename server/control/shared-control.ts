@@ -37,7 +37,6 @@ interface SharedControlParts {
   readonly local: LocalSubscriptions
   /** 0 to 1. */
   readonly random: () => number
-  readonly atEndOfTurn: (callback: () => void) => void
 }
 
 /** A heartbeat is sent so often, in ms. */
@@ -119,7 +118,7 @@ export class SharedControl implements Control, ControlUser {
   #lookTimer: Timer | undefined
 
   constructor(parts: SharedControlParts) {
-    const { clock, log, settings, line, store, journal, names, id, random, atEndOfTurn } = parts
+    const { clock, log, settings, line, store, journal, names, id, random } = parts
     this.#parts = parts
     this.#id = id
     this.#number = FIRST_OWN_NUMBER + Math.floor(random() * OWN_NUMBERS)
@@ -140,7 +139,7 @@ export class SharedControl implements Control, ControlUser {
         return live.map((node) => node.id)
       },
     })
-    this.#acknowledgements = new Acknowledgements({ line, names, id, atEndOfTurn })
+    this.#acknowledgements = new Acknowledgements({ line, names, id })
     this.#follower = new Follower({
       clock,
       log,

@@ -241,6 +241,7 @@ export class Output implements Writer {
       this.#pushQueue().append(own, 0, own.length)
     }
     if (drops && !isWeb) {
+      this.#isOver = true
       this.sink.terminate()
       return
     }

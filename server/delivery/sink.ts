@@ -32,7 +32,7 @@ export interface Sink {
   write(buffers: readonly Buffer[]): boolean
   /** Ends the connection once everything handed over is sent. */
   end(close: WebSocketClose | undefined): void
-  /** Ends the connection at once; bytes under way may be lost. */
+  /** Ends the connection without what it has not sent yet, in this turn of the event loop or a later one. */
   terminate(): void
   /** Stops and resumes reading. */
   pause(): void

@@ -11,6 +11,7 @@ import type { Rejection } from '../command/counters.ts'
 import type { Services } from '../command/context.ts'
 import { ADMIN_PLACES } from '../config/open-files.ts'
 import { Arrivals } from './arrivals.ts'
+import { Departures } from './departures.ts'
 import { AddressRates } from './peer-rates.ts'
 
 /** A connection before it is admitted. */
@@ -55,6 +56,8 @@ const ADMIN_UNAUTHENTICATED = ADMIN_PLACES / 2
  * as long as it lasts; an honest browser logs in within a round trip, long before it is the oldest.
  */
 export class Admission {
+  /** Of sockets that are closed at once. */
+  readonly departures: Departures
   readonly #server: AdmissionServer
   readonly #byPlace = new Map<string, Place>()
   readonly #rates = { http: new AddressRates(), tcp: new AddressRates() }
@@ -68,6 +71,7 @@ export class Admission {
   constructor(server: AdmissionServer, atEndOfTurn: (callback: () => void) => void) {
     this.#server = server
     const options = { atEndOfTurn, nowMs: () => server.clock.monotonicMs() }
+    this.departures = new Departures(options)
     this.#arrivals = {
       resp: new Arrivals(options),
       public: new Arrivals(options),

@@ -9,6 +9,7 @@
 import { Socket, type SocketConstructorOpts } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Sink, WebSocketClose, Writer } from '../delivery/sink.ts'
+import type { Departures } from './departures.ts'
 
 /** A socket with the property that the declarations of Node.js leave out: the handle that it reads from. */
 interface Handled {
@@ -227,12 +228,17 @@ export class SocketSink implements Sink {
   readonly framed: boolean = false
   writer: Writer | undefined
   readonly #socket: Socket
+  readonly #departures: Departures | undefined
   readonly #isRaw: boolean
   #pendingBytes = 0
 
-  /** @param isRaw False: write it as a stream in any case. */
-  constructor(socket: Socket, isRaw = IS_CAPABLE) {
+  /**
+   * @param departures Closes it where it is to be closed at once; undefined: in that very call.
+   * @param isRaw False: write it as a stream in any case.
+   */
+  constructor(socket: Socket, departures?: Departures, isRaw = IS_CAPABLE) {
     this.#socket = socket
+    this.#departures = departures
     this.#isRaw = isRaw && !(socket instanceof TLSSocket)
   }
 
@@ -251,7 +257,8 @@ export class SocketSink implements Sink {
   }
 
   terminate(): void {
-    this.#socket.destroy()
+    if (this.#departures === undefined) this.#socket.destroy()
+    else this.#departures.leave(() => this.#socket.destroy())
   }
 
   pause(): void {

@@ -297,7 +297,7 @@ function admit(
   if (keepAliveSeconds > 0) accepted.setKeepAlive(true, keepAliveSeconds * 1000)
   const { socket, start } = read()
   if (socket !== accepted) socket.on('error', destroyOnError)
-  const sink = new SocketSink(socket)
+  const sink = new SocketSink(socket, host.admission.departures)
   const connection = connectTcp(host, peer, sink)
   host.admission.joined(connection.client, peer.ip)
   start(connection)

@@ -160,7 +160,6 @@ export class Fleet {
       }),
       local,
       random: () => 0.5,
-      atEndOfTurn: (callback) => queueMicrotask(callback),
     })
     const gateway = {
       control,

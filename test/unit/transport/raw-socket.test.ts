@@ -71,7 +71,7 @@ async function pair(isRaw: boolean) {
   socket.on('error', () => socket.destroy())
   const reader = new Recorder()
   let writable = 0
-  const sink = new SocketSink(socket, isRaw)
+  const sink = new SocketSink(socket, undefined, isRaw)
   sink.writer = { onWritable: () => writable++ }
   start(reader)
   return { socket, peer, reader, sink, start, writable: () => writable }
