@@ -82,11 +82,12 @@ type Permissions = typeof SECRET_MODE | 'kept'
 /**
  * As {@link replaceFile}, without holding up the event loop.
  *
+ * @param content Whole, or in pieces, each of which is written before the next is asked for.
  * @throws The system's error. The old file is as it was, unless only the folder could not be written to disk.
  */
 export async function replaceFileLater(
   path: string,
-  content: Buffer,
+  content: Buffer | AsyncIterable<Buffer>,
   files: Files = asyncFiles,
   permissions: Permissions = SECRET_MODE,
 ): Promise<void> {
@@ -98,7 +99,8 @@ export async function replaceFileLater(
     try {
       // The umask takes from the mode of a new file.
       if (mode !== undefined) await file.chmod(mode)
-      await writeWhole(file, content)
+      if (Buffer.isBuffer(content)) await writeWhole(file, content)
+      else for await (const piece of content) await writeWhole(file, piece)
       await file.sync()
     } finally {
       await file.close()

@@ -203,6 +203,8 @@ export function encodeRegister(
   return { stamp, content: `${mac} ${json}` }
 }
 
+const LINE = /^(\d{1,16}) ([0-9a-f]{16}) \d{1,20}-\d{1,20} (\S{1,64}) (null|"[\x20-\x7e]*")$/
+
 /** Verifies and reads a register of the state. */
 export function readRegister(
   namespace: string,
@@ -210,19 +212,22 @@ export function readRegister(
   key: string,
   line: string,
 ): Register | Rejection {
-  const [, stamp = '', mac = '', json = ''] =
-    /^(\d{1,16} [0-9a-f]{16}) (?:\d{1,20}-\d{1,20}) (\S{1,64}) (null|"[\x20-\x7e]*")$/.exec(line) ??
-    []
+  const [, digits = '', uuid = '', mac = '', json = ''] = LINE.exec(line) ?? []
   if (!isText(key, KEY_UNITS, REGISTER_KEY) || json === '') return 'broken'
+  const stamp = `${digits} ${uuid}`
   const problem = signature.problemOf(signedOfRegister(namespace, stamp, key, json), mac)
   if (problem !== undefined) return problem
-  const [digits = '', uuid = ''] = stamp.split(' ')
   const version = Number(digits)
   if (!isCount(version, 1) || `${version}` !== digits) return 'broken'
   const value = json === 'null' ? undefined : parseJson(json)
   if (value !== undefined && !isText(value, VALUE_UNITS)) return 'broken'
   if (value === undefined && json !== 'null') return 'broken'
-  return { key, version, uuid, value }
+  return { key, version, uuid: detached(uuid), value }
+}
+
+/** A text with memory of its own: a part of another text holds all of that. */
+function detached(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
 }
 
 /** A gateway's record as the registry has it. Its id and its number stand beside it. */

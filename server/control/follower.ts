@@ -1,9 +1,10 @@
 import type { Clock, Timer } from '../clock.ts'
 import type { Logger } from '../log.ts'
+import { Slices } from '../slices.ts'
 import type { Journal, Position } from './journal.ts'
 import type { Ledger } from './ledger.ts'
 import type { Change, SharedPart } from './part.ts'
-import { splitKey, type Register, type Stamp } from './register.ts'
+import { isNewer, splitKey, type Register } from './register.ts'
 import type { ControlStore, Heartbeat, LoggedEntry } from './store.ts'
 
 /** Prefix of the registers that say which parts have been shared: by the first gateway of a namespace. */
@@ -220,7 +221,10 @@ export class Follower {
       this.#needsState = true
       return true
     }
+    const slices = new Slices(this.#host.clock)
     for (const logged of tail.entries) {
+      if (slices.isOver) await slices.next()
+      if (era !== this.#era) return false
       const sessions = await this.#apply(logged, true)
       if (era !== this.#era || this.#problem !== undefined) return false
       this.#advance(logged, sessions)
@@ -232,29 +236,44 @@ export class Follower {
     return true
   }
 
-  /** Takes over all registers of the upstream that are newer, and brings it those that it lacks. */
+  /**
+   * Takes over all registers of the upstream that are newer, and brings it those that it lacks. There may be very many: they are put in
+   * force a page at a time, those that take something first, and all that may give something together.
+   */
   async #readState(era: number): Promise<boolean> {
-    const { store, ledger, journal, parts, clock, log, supply } = this.#host
-    const state = await store.readState()
-    if (era !== this.#era || state.state === 'failed') return false
-    const newer = ledger.newer(state.registers)
-    if (!this.#isUsable(newer, 'the registers')) return false
-    await this.#putInForce(newer, { ...LATE, atMs: clock.wallMs() })
+    const { store, ledger, journal, clock } = this.#host
+    /** Keys of registers that are not newer here. */
+    const there = new Set<string>()
+    const marks = new Set<string>()
+    let together: Register[] = []
+    const change = { ...LATE, atMs: clock.wallMs() }
+    const state = await store.readState(async (page) => {
+      if (era !== this.#era || this.#problem !== undefined) return
+      const newer: Register[] = []
+      for (const register of page) {
+        const { key } = register
+        const known = ledger.stampOf(key)
+        if (known === undefined || !isNewer(known, register)) there.add(key)
+        if (key.startsWith(`${MARKS}:`)) marks.add(key)
+        if (isNewer(register, known)) newer.push(register)
+      }
+      if (!this.#isUsable(newer, 'the registers')) return
+      const taking: Register[] = []
+      for (const register of newer) {
+        if (this.#onlyTakes(register)) taking.push(register)
+        else together.push(register)
+      }
+      if (taking.length === 0) return
+      await this.#putInForce(taking, change)
+      journal.note(taking)
+    })
+    if (era !== this.#era || state.state === 'failed' || this.#problem !== undefined) return false
+    together = ledger.newer(together)
+    await this.#putInForce(together, change)
     const position = { id: state.last, uuid: state.lastUuid, epoch: state.epoch }
-    void journal.append(newer, position)
-    const there = new Map<string, Stamp>(state.registers.map((each) => [each.key, each]))
-    const lacking = ledger.lacking(there, (prefix, name) => parts.get(prefix)?.valueOf(name))
-    if (lacking.length > 0) {
-      log.warn(
-        { registers: lacking.length },
-        'the upstream lacks users or revocations that this gateway knows: they are committed anew',
-      )
-    }
-    for (let from = 0; from < lacking.length; from += SUPPLY_BATCH) {
-      if (!(await supply(lacking.slice(from, from + SUPPLY_BATCH), 'merge'))) return false
-      if (era !== this.#era) return false
-    }
-    if (!this.#isSettled && !(await this.#settle(there))) return false
+    void journal.append(together, position)
+    if (!(await this.#supplyLacking(era, there))) return false
+    if (!this.#isSettled && !(await this.#settle(era, marks))) return false
     if (era !== this.#era) return false
     this.#isSettled = true
     this.#needsState = false
@@ -263,24 +282,67 @@ export class Follower {
     return true
   }
 
-  /** Commits what this gateway has and nobody has shared. */
-  async #settle(there: ReadonlyMap<string, Stamp>): Promise<boolean> {
-    const { parts, supply } = this.#host
+  /** Reports whether a register gives nothing to anybody: its value takes, or it was deleted, and nothing of it is in force here. */
+  #onlyTakes({ key, value }: Register): boolean {
+    const { parts, ledger } = this.#host
+    const [prefix] = splitKey(key)
+    if (parts.get(prefix)?.onlyTakes !== true) return false
+    return value !== undefined || ledger.stampOf(key) === undefined
+  }
+
+  /** Commits anew what the upstream lacks. @param there Keys of what it has. */
+  async #supplyLacking(era: number, there: ReadonlySet<string>): Promise<boolean> {
+    const { ledger, parts, clock, log } = this.#host
+    // Everything that is there is known here by now.
+    if (ledger.size === there.size) return true
+    const slices = new Slices(clock)
+    const lacking: Register[] = []
+    const valueOf = (prefix: string, name: string): string | undefined =>
+      parts.get(prefix)?.valueOf(name)
+    for (const register of ledger.lacking(there, valueOf)) {
+      if (register !== undefined) lacking.push(register)
+      if (slices.isOver) await slices.next()
+    }
+    if (lacking.length > 0) {
+      log.warn(
+        { registers: lacking.length },
+        'the upstream lacks users or revocations that this gateway knows: they are committed anew',
+      )
+    }
+    return this.#supplyAll(era, lacking, 'merge')
+  }
+
+  async #supplyAll(
+    era: number,
+    registers: readonly Register[],
+    mode: 'edit' | 'merge',
+  ): Promise<boolean> {
+    for (let from = 0; from < registers.length; from += SUPPLY_BATCH) {
+      if (era !== this.#era) return false
+      if (!(await this.#host.supply(registers.slice(from, from + SUPPLY_BATCH), mode))) return false
+    }
+    return era === this.#era
+  }
+
+  /** Commits what this gateway has and nobody has shared. @param marks Keys of the marks that the upstream has. */
+  async #settle(era: number, marks: ReadonlySet<string>): Promise<boolean> {
+    const { parts, clock, ledger } = this.#host
+    const slices = new Slices(clock)
     for (const [prefix, part] of parts) {
       if (prefix === MARKS) continue
       const mark = markOf(prefix)
-      const isNew = !there.has(mark.key)
-      const isKnown = (name: string): boolean =>
-        there.has(`${prefix}:${name}`) ||
-        this.#host.ledger.stampOf(`${prefix}:${name}`) !== undefined
-      const strays: Register[] = part
-        .strays(isKnown, isNew)
-        .map(({ name, value }) => ({ key: `${prefix}:${name}`, version: 1, uuid: '', value }))
+      const isNew = !marks.has(mark.key)
+      const isKnown = (name: string): boolean => ledger.stampOf(`${prefix}:${name}`) !== undefined
       // Of several first gateways one alone sets the mark, and brings its users.
-      if (isNew) strays.unshift(mark)
-      for (let from = 0; from < strays.length; from += SUPPLY_BATCH) {
-        if (!(await supply(strays.slice(from, from + SUPPLY_BATCH), 'edit'))) return false
+      const strays: Register[] = isNew ? [mark] : []
+      for (const stray of part.strays(isKnown, isNew)) {
+        if (stray !== undefined) {
+          const { name, value } = stray
+          strays.push({ key: `${prefix}:${name}`, version: 1, uuid: '', value })
+        }
+        if (slices.isOver) await slices.next()
       }
+      if (!(await this.#supplyAll(era, strays, 'edit'))) return false
     }
     return true
   }

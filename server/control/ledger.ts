@@ -1,3 +1,4 @@
+import type { KeptRegister } from './journal.ts'
 import { isNewer, splitKey, type Register, type Stamp } from './register.ts'
 
 interface Known extends Stamp {
@@ -9,15 +10,22 @@ export class Ledger {
   readonly #known = new Map<string, Known>()
   #sweep: IterableIterator<[string, Known]> | undefined
 
+  /** Registers that are known, deleted ones included. */
+  get size(): number {
+    return this.#known.size
+  }
+
   /** The version of a register that an edit follows; undefined if nobody has set it. */
   stampOf(key: string): Stamp | undefined {
     return this.#known.get(key)
   }
 
   /** Notes a register as known. @returns False if it is not newer than what is known. */
-  take({ key, version, uuid, value }: Register): boolean {
-    if (!isNewer({ version, uuid }, this.#known.get(key))) return false
-    this.#known.set(key, { version, uuid, isDeleted: value === undefined })
+  take(register: Register | KeptRegister): boolean {
+    const { key, version, uuid } = register
+    if (!isNewer(register, this.#known.get(key))) return false
+    const isDeleted = 'isDeleted' in register ? register.isDeleted : register.value === undefined
+    this.#known.set(key, { version, uuid, isDeleted })
     return true
   }
 
@@ -49,22 +57,21 @@ export class Ledger {
   }
 
   /**
-   * The registers that are newer here than somewhere else.
+   * Looks for the registers that are newer here than somewhere else, one at each step.
    *
-   * @param there The versions there.
+   * @param there Keys of those that are not.
    * @param valueOf One whose owner has no value any more is left out.
+   * @returns At each step the register, or undefined.
    */
-  lacking(
-    there: ReadonlyMap<string, Stamp>,
+  *lacking(
+    there: ReadonlySet<string>,
     valueOf: (prefix: string, name: string) => string | undefined,
-  ): Register[] {
-    const lacking: Register[] = []
-    for (const [key, known] of this.#known) {
-      if (!isNewer(known, there.get(key))) continue
-      const { version, uuid, isDeleted } = known
-      const value = isDeleted ? undefined : valueOf(...splitKey(key))
-      if (isDeleted || value !== undefined) lacking.push({ key, version, uuid, value })
+  ): IterableIterator<Register | undefined> {
+    for (const [key, { version, uuid, isDeleted }] of this.#known) {
+      const isThere = there.has(key)
+      const value = isThere || isDeleted ? undefined : valueOf(...splitKey(key))
+      const isLacking = !isThere && (isDeleted || value !== undefined)
+      yield isLacking ? { key, version, uuid, value } : undefined
     }
-    return lacking
   }
 }

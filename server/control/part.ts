@@ -22,13 +22,18 @@ export interface SharedPart {
   readonly restoresItself?: boolean
   /** Values end by themselves: one that the owner does not have any more, though it was not deleted, is of no use to anybody. */
   readonly forgets?: boolean
+  /**
+   * Each value takes something from sessions, whatever the others are: very many are put in force in several turns of the event loop, and
+   * before what may give something.
+   */
+  readonly onlyTakes?: boolean
   /** The names that have a value now. */
   names(): Iterable<string>
   /** The value of a name now; undefined if it has none. */
   valueOf(name: string): string | undefined
   /**
    * Settles what this gateway has and its namespace does not know, once, when it has read the namespace for the first time: drops it,
-   * or returns it to be committed.
+   * or returns it to be committed. Each is asked for when the one before has been taken.
    *
    * @param isKnown Reports whether the namespace has a register of this name, deleted or not.
    * @param isNew Nobody has shared anything of this part there: this gateway is the first.
@@ -36,7 +41,7 @@ export interface SharedPart {
   strays(
     isKnown: (name: string) => boolean,
     isNew: boolean,
-  ): readonly { readonly name: string; readonly value: string }[]
+  ): Iterable<{ readonly name: string; readonly value: string } | undefined>
   /** Reports whether a value can be put in force. An entry is applied as a whole or not at all. */
   accepts(name: string, value: string): boolean
   /**

@@ -31,9 +31,9 @@ import type {
   StoreFailure,
 } from './store.ts'
 
-/** Entries that are read at a time, and registers. */
+/** Entries that are read at a time, and registers: a page is taken in one turn of the event loop. */
 const LOG_PAGE = 100
-const STATE_PAGE = 1_000
+const STATE_PAGE = 500
 
 /** Attempts to read a state that is replaced meanwhile, and to commit over lines that change while they are verified. */
 const ATTEMPTS = 5
@@ -217,41 +217,52 @@ export class RedisStore implements ControlStore {
     return { state: 'whole', entries, last, lastUuid }
   }
 
-  async readState(): ReturnType<ControlStore['readState']> {
+  async readState(
+    take: Parameters<ControlStore['readState']>[0],
+  ): ReturnType<ControlStore['readState']> {
     const { namespace, signature } = this.#options
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.#namespace()
       if (before.state === 'failed') return before
       const seen = new Set<string>()
-      const registers = new Map<string, Register>()
       const rejections = new Map<string, Rejection>()
       let cursor = '0'
+      let reading = this.#scan(cursor)
       do {
-        const reply = await this.#ask('HSCAN', this.#state, cursor, 'COUNT', `${STATE_PAGE}`)
+        const reply = await reading
         if (!Array.isArray(reply)) return { state: 'failed', problem: this.#problemOf(reply) }
         const [next, page] = reply as readonly RespValue[]
         cursor = textOf(next)
+        // The upstream looks for the next page while this one is taken.
+        if (cursor !== '0') reading = this.#scan(cursor)
         const fields = Array.isArray(page) ? (page as readonly RespValue[]) : []
+        const registers: Register[] = []
         for (let at = 0; at + 1 < fields.length; at += 2) {
           const key = textOf(fields[at])
           seen.add(key)
           if (!key.includes(':')) continue
           const read = readRegister(namespace, signature, key, textOf(fields[at + 1]))
           if (typeof read === 'string') rejections.set(key, read)
-          else registers.set(key, read)
+          else {
+            rejections.delete(key)
+            registers.push(read)
+          }
         }
+        await take(registers)
       } while (cursor !== '0')
       const after = await this.#namespace()
       if (after.state === 'failed') return after
       // Registers are never removed: fewer than there were means that the scan went on at another node.
       if (after.epoch !== before.epoch || seen.size < before.fields) continue
-      for (const [key, rejection] of rejections) {
-        if (!registers.has(key)) this.#reject(rejection)
-      }
+      for (const rejection of rejections.values()) this.#reject(rejection)
       const { epoch, last, lastUuid } = before
-      return { state: 'read', epoch, last, lastUuid, registers: [...registers.values()] }
+      return { state: 'read', epoch, last, lastUuid }
     }
     return LOST
+  }
+
+  #scan(cursor: string): Promise<RespValue | undefined> {
+    return this.#ask('HSCAN', this.#state, cursor, 'COUNT', `${STATE_PAGE}`)
   }
 
   async makeDurable(kind: { readonly replicas: number } | 'aof', waitMs: number): Promise<boolean> {

@@ -175,15 +175,16 @@ export class SharedControl implements Control, ControlUser {
   start(): void {
     const { clock, journal } = this.#parts
     const byPart = new Map<SharedPart, Register[]>()
-    for (const register of journal.kept.registers) {
-      if (!this.#ledger.take(register)) continue
-      const [prefix, name] = splitKey(register.key)
+    for (const kept of journal.kept.registers) {
+      if (!this.#ledger.take(kept)) continue
+      const { key, version, uuid, value } = kept
+      const [prefix, name] = splitKey(key)
       const part = this.#shared.get(prefix)
       if (part === undefined || part.restoresItself === true) continue
-      if (register.value !== undefined && !part.accepts(name, register.value)) continue
+      if (value !== undefined && !part.accepts(name, value)) continue
       const group = byPart.get(part)
-      if (group) group.push(register)
-      else byPart.set(part, [register])
+      if (group) group.push({ key, version, uuid, value })
+      else byPart.set(part, [{ key, version, uuid, value }])
     }
     const change = { origin: undefined, atMs: clock.wallMs(), isLate: true }
     for (const [part, registers] of byPart) void part.apply(newestOf(registers), change)

@@ -88,15 +88,17 @@ export interface ControlStore {
   /**
    * Reads all registers, and the id and the uuid of the last entry that they contain for certain. All texts are empty where the
    * namespace is not there.
+   *
+   * @param take Is called with some of the registers, and with the next once it has settled. A register may come twice; those that come
+   *   before a failure were at the upstream.
    */
-  readState(): Promise<
+  readState(take: (registers: readonly Register[]) => void | Promise<void>): Promise<
     | {
         readonly state: 'read'
         /** See {@link Heartbeat.epoch}. */
         readonly epoch: string
         readonly last: string
         readonly lastUuid: string
-        readonly registers: readonly Register[]
       }
     | StoreFailure
   >

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { asciiJson } from '../../server/ascii-json.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Position } from '../../server/control/journal.ts'
+import type { KeptRegister, Position } from '../../server/control/journal.ts'
 import { Ledger } from '../../server/control/ledger.ts'
 import { IDS_PER_NODE } from '../../server/control/node.ts'
 import type { SharedPart } from '../../server/control/part.ts'
@@ -11,6 +11,7 @@ import type { Revocation } from '../../server/token/revoke/revocation.ts'
 import { RevocationTable } from '../../server/token/revoke/table.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { folderWith } from '../support/folder.ts'
+import { keptOf } from '../support/kept-register.ts'
 import { TestCore } from '../support/test-core.ts'
 import { revocationOrder } from '../support/tokens.ts'
 
@@ -173,8 +174,10 @@ test('what was applied is found again after any number of restarts, and each fil
         table = await open()
         const { kept } = table.journal
         expect(kept.position).toEqual(position)
-        const byKey = (one: Register, other: Register) => (one.key < other.key ? -1 : 1)
-        expect(kept.registers.toSorted(byKey)).toEqual([...known.values()].toSorted(byKey))
+        const byKey = (one: KeptRegister, other: KeptRegister) => (one.key < other.key ? -1 : 1)
+        expect(kept.registers.toSorted(byKey)).toEqual(
+          [...known.values()].map(keptOf).toSorted(byKey),
+        )
         const inForce = [...known.values()].flatMap(({ key, value }) =>
           key.startsWith('r:') && value !== undefined ? [value] : [],
         )

@@ -16,6 +16,7 @@ export class FakePart implements SharedPart {
   readonly prefix: string
   /** As revocations, which end. */
   readonly forgets: boolean
+  readonly onlyTakes: boolean
   readonly values = new Map<string, string>()
   /** Names in the order in which they were put in force, with the changes. */
   readonly applied: { readonly registers: readonly Register[]; readonly change: Change }[] = []
@@ -32,7 +33,7 @@ export class FakePart implements SharedPart {
 
   constructor(prefix: string) {
     this.prefix = prefix
-    this.forgets = prefix === 'r'
+    this.forgets = this.onlyTakes = prefix === 'r'
   }
 
   names(): Iterable<string> {
@@ -91,7 +92,11 @@ export class FakeDisk implements Journal {
   isBroken = false
 
   get kept(): Journal['kept'] {
-    return { registers: [...this.registers], position: this.position }
+    const registers = this.registers.map((each) => ({
+      ...each,
+      isDeleted: each.value === undefined,
+    }))
+    return { registers, position: this.position }
   }
 
   append(registers: readonly Register[], position: Position): Promise<boolean> {
@@ -99,6 +104,10 @@ export class FakeDisk implements Journal {
     this.registers.push(...registers)
     this.position = position
     return Promise.resolve(true)
+  }
+
+  note(registers: readonly Register[]): void {
+    if (!this.isBroken) this.registers.push(...registers)
   }
 }
 

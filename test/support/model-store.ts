@@ -38,6 +38,8 @@ import { FakeSubscriptions } from './fake-subscriptions.ts'
 const NAMESPACE = 'model'
 /** The channel of entries. */
 export const ENTRIES = `{respcast:${NAMESPACE}}:ctl`
+/** Registers that are read at a time. */
+const STATE_PAGE = 3
 /** Gateways that lapsed so long ago are forgotten. */
 const FORGOTTEN_MS = 3_600_000
 
@@ -270,7 +272,9 @@ export class ModelServer {
     return { state: 'whole', entries: log.slice(at + 1).map(loggedOf), last, lastUuid }
   }
 
-  readState(): Awaited<ReturnType<ControlStore['readState']>> {
+  readState(): Exclude<Awaited<ReturnType<ControlStore['readState']>>, StoreFailure> & {
+    readonly registers: readonly Register[]
+  } {
     const { epoch, last, lastUuid, registers } = this.#keys
     return { state: 'read', epoch, last, lastUuid, registers: [...registers.values()] }
   }
@@ -437,8 +441,21 @@ export class ModelStore implements ControlStore {
     )
   }
 
-  async readState(): ReturnType<ControlStore['readState']> {
-    return this.#failure() ?? this.#request(() => this.#server.readState(), LOST)
+  async readState(
+    take: Parameters<ControlStore['readState']>[0],
+  ): ReturnType<ControlStore['readState']> {
+    const answer =
+      this.#failure() ??
+      (await this.#request<ReturnType<ModelServer['readState']> | StoreFailure>(
+        () => this.#server.readState(),
+        LOST,
+      ))
+    if (answer.state === 'failed') return answer
+    const { registers, ...state } = answer
+    for (let from = 0; from < registers.length; from += STATE_PAGE) {
+      await take(registers.slice(from, from + STATE_PAGE))
+    }
+    return state
   }
 
   makeDurable(): Promise<boolean> {

@@ -185,7 +185,7 @@ export class Enforcement {
     for (const record of adopted) {
       const targets = this.targets(record)
       for (const client of targets) hit.add(client)
-      cuts.push(this.#enforce(record, targets))
+      if (targets.length > 0) cuts.push(this.#enforce(record, targets))
       this.#noteShared('revoke', record, change, targets.length)
     }
     await Promise.all(cuts)
@@ -213,7 +213,7 @@ export class Enforcement {
       // Two gateways had the same number one after the other, and this one was cut off when it used it.
       for (const moved of this.#table.renumber([known.id]).records) this.onUncommitted(moved)
     } else if (known) this.#drop(known.id, { ...change, origin: undefined })
-    this.#table.adopt(record)
+    this.#table.adopt(record, false)
     return record
   }
 

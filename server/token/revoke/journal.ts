@@ -1,11 +1,15 @@
 import { asciiJson } from '../../ascii-json.ts'
-import type { Journal, Position } from '../../control/journal.ts'
+import type { Journal, KeptRegister, Position } from '../../control/journal.ts'
 import type { Register } from '../../control/register.ts'
-import { type LogEntry, type RegisterEntry } from './log.ts'
+import { lineOfEntry, lineOfRegister, type LogEntry, type RegisterEntry } from './log.ts'
+import type { RecordTexts } from './record-text.ts'
 import { idOf, keyOf, type Revocation } from './revocation.ts'
 
 /** Deletions that are remembered; beyond it the oldest are forgotten. */
 export const MOST_DELETIONS = 100_000
+
+/** Registers of a whole state that are written at once. */
+const NOTED_AT_ONCE = 500
 
 /** The registers and the position in the log of gateways, as entries of `token-log-file`. */
 export class RegisterJournal implements Journal {
@@ -14,42 +18,95 @@ export class RegisterJournal implements Journal {
   /** Keys of deletions, oldest first. */
   readonly #deletions = new Set<string>()
   #position: Position | undefined
+  /** Keys of registers that are not in the file yet. */
+  #noted: string[] = []
+  #isWritingNoted = false
   readonly #find: (id: number) => Revocation | undefined
-  readonly #write: (entries: readonly LogEntry[]) => Promise<boolean>
+  readonly #texts: RecordTexts
+  readonly #write: (lines: Buffer, count: number) => Promise<boolean>
 
   /**
    * @param find The record of an id that is in force or remembered.
-   * @param write Appends to the file, and settles after the fsync. @returns False where it could not be written.
+   * @param write Appends so many entries to the file, and settles after the fsync. @returns False where they could not be written.
    */
   constructor(
     find: (id: number) => Revocation | undefined,
-    write: (entries: readonly LogEntry[]) => Promise<boolean>,
+    texts: RecordTexts,
+    write: (lines: Buffer, count: number) => Promise<boolean>,
   ) {
     this.#find = find
+    this.#texts = texts
     this.#write = write
+  }
+
+  /** The number of registers. */
+  get size(): number {
+    return this.#registers.size
   }
 
   /** The state of now: until the first {@link append} that with which the process started. */
   get kept(): Journal['kept'] {
-    const registers: Register[] = []
+    const registers: KeptRegister[] = []
     for (const { key, version, uuid, value } of this.#registers.values()) {
-      const text = typeof value === 'string' ? value : value === null ? undefined : asciiJson(value)
-      registers.push({ key, version, uuid, value: text })
+      const text = typeof value === 'string' ? value : undefined
+      registers.push({ key, version, uuid, isDeleted: value === null, value: text })
     }
     return { registers, position: this.#position }
   }
 
   append(registers: readonly Register[], position: Position): Promise<boolean> {
-    const entries: LogEntry[] = []
-    for (const { key, version, uuid, value } of registers) {
-      const id = idOf(key)
-      const kept =
-        id === undefined || value === undefined ? (value ?? null) : this.#recordOf(id, value)
-      entries.push({ op: 'register', key, version, uuid, value: kept })
+    let lines = ''
+    for (const register of registers) {
+      const { key, version, uuid, value } = register
+      const kept = this.#keep(register)
+      // The text of a record is as the file has it.
+      const json = value !== undefined && typeof kept === 'object' ? value : asciiJson(kept)
+      lines += lineOfRegister({ key, version, uuid }, json)
     }
-    entries.push({ op: 'at', ...position })
-    for (const entry of entries) this.take(entry)
-    return this.#write(entries)
+    const at = { op: 'at', ...position } as const
+    this.take(at)
+    lines += lineOfEntry(at)
+    const written = this.#write(Buffer.from(lines, 'latin1'), registers.length + 1)
+    void this.#writeNoted()
+    return written
+  }
+
+  note(registers: readonly Register[]): void {
+    for (const register of registers) {
+      this.#keep(register)
+      this.#noted.push(register.key)
+    }
+  }
+
+  /** Writes no more of what was noted: a gateway that starts reads the whole state. */
+  stop(): void {
+    this.#noted = []
+  }
+
+  /** @returns The value as its entry has it. */
+  #keep({ key, version, uuid, value }: Register): RegisterEntry['value'] {
+    const id = idOf(key)
+    const isRecord = id !== undefined && value !== undefined
+    const kept = isRecord ? this.#recordOf(id, value) : (value ?? null)
+    this.take({ op: 'register', key, version, uuid, value: kept })
+    return kept
+  }
+
+  /** Writes the registers that were noted, as they are by then. */
+  async #writeNoted(): Promise<void> {
+    if (this.#isWritingNoted) return
+    this.#isWritingNoted = true
+    while (this.#noted.length > 0) {
+      const keys = this.#noted.slice(-NOTED_AT_ONCE)
+      this.#noted.length -= keys.length
+      let lines = ''
+      for (const key of keys) {
+        const entry = this.#registers.get(key)
+        if (entry !== undefined) lines += lineOfEntry(entry)
+      }
+      await this.#write(Buffer.from(lines, 'latin1'), keys.length)
+    }
+    this.#isWritingNoted = false
   }
 
   /** Takes an entry in, as it is read from the file. Those of other kinds do not matter. */
@@ -83,6 +140,8 @@ export class RegisterJournal implements Journal {
    * @param holds Is called with each record that these entries have as it is now.
    */
   *entries(holds: (record: Revocation) => void): IterableIterator<LogEntry> {
+    // Registers that come while these are written are written after them, with their own position.
+    const position = this.#position
     for (const entry of this.#registers.values()) {
       const { key, value } = entry
       const id = idOf(key)
@@ -96,13 +155,14 @@ export class RegisterJournal implements Journal {
       }
       yield entry
     }
-    if (this.#position) yield { op: 'at', ...this.#position }
+    if (position) yield { op: 'at', ...position }
   }
 
   /** @returns The record of the table, if it is the same. */
   #recordOf(id: number, value: string): Revocation {
     const known = this.#find(id)
-    return known && asciiJson(known) === value ? known : (JSON.parse(value) as Revocation)
+    if (known && this.#texts.isOf(known, value)) return known
+    return this.#texts.read(value) ?? (JSON.parse(value) as Revocation)
   }
 
   #noteDeletion(key: string): void {

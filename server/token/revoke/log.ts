@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib'
 import { asciiJson } from '../../ascii-json.ts'
 import type { Clock, Timer } from '../../clock.ts'
 import { RespcastError } from '../../errors.ts'
+import { Slices } from '../../slices.ts'
 import {
   removeLeftovers,
   replaceFileLater,
@@ -40,6 +41,11 @@ export type LogFiles = Files & Pick<typeof nodeFiles, 'readFile'>
 /** A log below this size is not worth compacting. */
 const SMALLEST_COMPACTED_BYTES = 1_048_576
 
+/** A log that is written anew is written in pieces of about so many bytes. */
+const PIECE_BYTES = 262_144
+
+const NOTHING = Buffer.alloc(0)
+
 /** Time after a failure until the log is tried again, in ms. */
 const RETRY_MS = 5_000
 
@@ -60,8 +66,17 @@ export interface LogHooks {
   readonly onUnfinished: (tail: UnfinishedTail) => void
 }
 
+/** What a log that is written anew has. */
+export interface LiveEntries {
+  /** Everything that is in force, as entries. What changes while they are asked for, over several turns, is appended after them. */
+  entries(): Iterable<LogEntry>
+  /** Their number, nearly, and quickly. */
+  count(): number
+}
+
 interface Waiting {
   readonly bytes: Buffer
+  readonly entries: number
   readonly resolve: (isDurable: boolean) => void
 }
 
@@ -75,7 +90,7 @@ interface Waiting {
 export class RevocationLog {
   readonly #path: string
   readonly #clock: Clock
-  readonly #live: () => Buffer
+  readonly #live: LiveEntries
   readonly #hooks: LogHooks
   readonly #files: LogFiles
   readonly #confirm: () => Promise<void>
@@ -87,17 +102,18 @@ export class RevocationLog {
   #reason = ''
   #retry: Timer | undefined
   #bytes = 0
+  /** Of the file. */
+  #entries = 0
   #compactAtBytes = SMALLEST_COMPACTED_BYTES
 
   /**
    * @param path Absolute.
-   * @param live Everything that is in force now, encoded: the content of a log that is written anew.
    * @param confirm Rejects where another process has taken the log over: then nothing may be written.
    */
   constructor(
     path: string,
     clock: Clock,
-    live: () => Buffer,
+    live: LiveEntries,
     hooks: LogHooks,
     files: LogFiles = nodeFiles,
     confirm: () => Promise<void> = () => Promise.resolve(),
@@ -132,6 +148,7 @@ export class RevocationLog {
     }
     const { entries, goodBytes } = decodeLog(bytes, path)
     this.#bytes = goodBytes
+    this.#entries = entries.length
     // An unfinished entry must not precede the next one.
     const droppedBytes = bytes.length - goodBytes
     this.#mustRewrite = droppedBytes > 0 || goodBytes === 0
@@ -159,11 +176,12 @@ export class RevocationLog {
   /**
    * Appends encoded entries, and settles after the fsync. Never rejects.
    *
+   * @param entries Their number.
    * @returns False where they could not be written; then they may or may not be there after a restart.
    */
-  append(bytes: Buffer): Promise<boolean> {
+  append(bytes: Buffer, entries: number): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#waiting.push({ bytes, resolve })
+      this.#waiting.push({ bytes, entries, resolve })
       if (!this.#isWriting) void this.#writeAll()
     })
   }
@@ -171,24 +189,27 @@ export class RevocationLog {
   /** Writes the file anew, with what is in force by then. Never rejects. @returns As {@link append}. */
   rewrite(): Promise<boolean> {
     this.#mustRewrite = true
-    return this.append(Buffer.alloc(0))
+    return this.append(NOTHING, 0)
   }
 
   /** Closes the file after the writes that are under way. */
   async close(): Promise<void> {
-    if (this.#isWriting) await this.append(Buffer.alloc(0))
+    if (this.#isWriting) await this.append(NOTHING, 0)
     this.#retry?.cancel()
     await this.#closeHandle()
   }
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true
+    // A revocation that gateways share is an entry and a register, which come one after the other.
+    await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
       this.#waiting = []
       let isDurable = true
       try {
-        await this.#write(Buffer.concat(batch.map(({ bytes }) => bytes)))
+        const entries = batch.reduce((sum, each) => sum + each.entries, 0)
+        await this.#write(Buffer.concat(batch.map(({ bytes }) => bytes)), entries)
         this.#setBroken(false)
       } catch (error) {
         isDurable = false
@@ -206,36 +227,65 @@ export class RevocationLog {
     if (isBroken) {
       this.#reason = (error as NodeJS.ErrnoException).code ?? String(error)
       // The retry writes everything in force; there is nothing to add.
-      this.#retry = this.#clock.after(RETRY_MS, () => void this.append(Buffer.alloc(0)))
+      this.#retry = this.#clock.after(RETRY_MS, () => void this.append(NOTHING, 0))
     }
     if (isBroken === this.#isBroken) return
     this.#isBroken = isBroken
     this.#hooks.onDurable(!isBroken, error)
   }
 
-  async #write(bytes: Buffer): Promise<void> {
+  async #write(bytes: Buffer, entries: number): Promise<void> {
     await this.#confirm()
     // Entries that wait are in force already, so a log that is written anew holds them.
-    if (this.#mustRewrite || this.#bytes >= this.#compactAtBytes) {
+    if (this.#mustRewrite || this.#isMostlyStale()) {
       await this.#rewrite()
       return
     }
     const handle = this.#handle ?? (await this.#openHandle())
     await writeWhole(handle, bytes)
-    await handle.sync()
+    const [{ nlink }] = await Promise.all([handle.stat(), handle.sync()])
     this.#bytes += bytes.length
+    this.#entries += entries
     // The file was removed: bytes written to it are lost with the process.
-    if ((await handle.stat()).nlink === 0) await this.#rewrite()
+    if (nlink === 0) await this.#rewrite()
+  }
+
+  /** Reports whether the file is large, and more than half of its entries are of no use any more. */
+  #isMostlyStale(): boolean {
+    if (this.#bytes < this.#compactAtBytes) return false
+    this.#compactAtBytes = this.#bytes * 2
+    return this.#entries > this.#live.count() * 2
   }
 
   /** Replaces the log by one with everything in force. */
   async #rewrite(): Promise<void> {
-    const content = Buffer.concat([Buffer.from(LOG_HEADER, 'latin1'), this.#live()])
-    await replaceFileLater(this.#path, content, this.#files)
-    await this.#openHandle()
-    this.#bytes = content.length
-    this.#compactAtBytes = Math.max(SMALLEST_COMPACTED_BYTES, content.length * 2)
+    // A request that comes from here on is not of this rewrite.
     this.#mustRewrite = false
+    const written = { bytes: 0, entries: 0 }
+    await replaceFileLater(this.#path, this.#content(written), this.#files)
+    await this.#openHandle()
+    this.#bytes = written.bytes
+    this.#entries = written.entries
+    this.#compactAtBytes = Math.max(SMALLEST_COMPACTED_BYTES, written.bytes * 2)
+  }
+
+  /** The log as it would be written now, in pieces; the event loop goes on between them. */
+  async *#content(written: { bytes: number; entries: number }): AsyncIterableIterator<Buffer> {
+    const slices = new Slices(this.#clock)
+    let lines = LOG_HEADER
+    const taken = (): Buffer => {
+      const piece = Buffer.from(lines, 'latin1')
+      lines = ''
+      written.bytes += piece.length
+      return piece
+    }
+    for (const entry of this.#live.entries()) {
+      lines += lineOfEntry(entry)
+      written.entries++
+      if (lines.length >= PIECE_BYTES) yield taken()
+      if (slices.isOver) await slices.next()
+    }
+    yield taken()
   }
 
   async #openHandle(): Promise<FileHandle> {
@@ -262,8 +312,27 @@ const LF = 0x0a
 
 /** Encodes an entry: a line `<length> <crc-32> <json>`, in ASCII alone. */
 export function encodeEntry(entry: LogEntry): Buffer {
-  const json = asciiJson(entry)
-  return Buffer.from(`${hex(json.length)} ${hex(crc32(json))} ${json}\n`, 'latin1')
+  return Buffer.from(lineOfEntry(entry), 'latin1')
+}
+
+/** As {@link encodeEntry}, as text. */
+export function lineOfEntry(entry: LogEntry): string {
+  return lineOf(asciiJson(entry))
+}
+
+/** As {@link lineOfEntry}, for a register whose value is JSON in ASCII already. */
+export function lineOfRegister(
+  { key, version, uuid }: Pick<RegisterEntry, 'key' | 'version' | 'uuid'>,
+  value: string,
+): string {
+  const name = asciiJson(key)
+  return lineOf(
+    `{"op":"register","key":${name},"version":${version},"uuid":"${uuid}","value":${value}}`,
+  )
+}
+
+function lineOf(json: string): string {
+  return `${hex(json.length)} ${hex(crc32(json))} ${json}\n`
 }
 
 /**
@@ -394,8 +463,13 @@ function isRecord(value: unknown): value is Revocation {
   )
 }
 
+/** The hexadecimal digits of each byte. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** The eight hexadecimal digits of an unsigned 32-bit number. */
 function hex(value: number): string {
-  return value.toString(16).padStart(8, '0')
+  const [a, b, c, d] = [value >>> 24, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff]
+  return `${HEX[a]}${HEX[b]}${HEX[c]}${HEX[d]}`
 }
 
 function notALog(path: string): RespcastError {

@@ -160,8 +160,9 @@ export function issuedBy({ beforeMs, issuedByMs, atMs }: Revocation): number {
 }
 
 /** The keys under which a record is filed: the names by which it refuses tokens; none for a channel. */
-export function nameKeys({ kind, target, keys = [] }: RevocationOrder): ReadonlySet<string> {
-  if (kind === 'channel') return new Set()
+export function nameKeys({ kind, target, keys }: RevocationOrder): Iterable<string> {
+  if (kind === 'channel') return []
+  if (keys === undefined) return [nameKey(kind, target)]
   return new Set([nameKey(kind, target), ...keys.map((key) => nameKey('key', key))])
 }
 

@@ -3,9 +3,8 @@ import type { CommitRequest } from '../../control/control.ts'
 import { IDS_PER_NODE } from '../../control/node.ts'
 import type { Change, SharedPart } from '../../control/part.ts'
 import type { Register } from '../../control/register.ts'
-import { isJsonObject } from '../text.ts'
 import type { Enforcement } from './enforcement.ts'
-import { idOf, keyOf, REVOCATION_KINDS, REVOCATION_PREFIX, type Revocation } from './revocation.ts'
+import { idOf, keyOf, REVOCATION_PREFIX, type Revocation } from './revocation.ts'
 import type { RevocationTable } from './table.ts'
 
 /**
@@ -18,10 +17,9 @@ export class SharedRevocations implements SharedPart {
   readonly restoresItself = true
   /** A record ends when no token that it names can be valid. */
   readonly forgets = true
+  readonly onlyTakes = true
   readonly #table: RevocationTable
   readonly #enforcement: Enforcement
-  /** What {@link accepts} has read, by its text, for {@link apply}: reading is most of the work where there are very many. */
-  readonly #accepted = new Map<string, Revocation>()
 
   constructor(table: RevocationTable, enforcement: Enforcement) {
     this.#table = table
@@ -57,26 +55,24 @@ export class SharedRevocations implements SharedPart {
   }
 
   /** Everything that is in force here is to be in force everywhere; what gateways that ran alone have revoked gets ids of its own. */
-  strays(
+  *strays(
     isKnown: (name: string) => boolean,
-  ): readonly { readonly name: string; readonly value: string }[] {
-    const unknown: Revocation[] = []
+  ): IterableIterator<{ readonly name: string; readonly value: string } | undefined> {
     const ofOneAlone: number[] = []
-    for (const record of this.#records()) {
-      if (record.id < IDS_PER_NODE) ofOneAlone.push(record.id)
-      else if (!isKnown(String(record.id))) unknown.push(record)
+    for (const records of [this.#table.own(), this.#table.ended()]) {
+      for (const record of records) {
+        const isOfOneAlone = record.id < IDS_PER_NODE
+        const isStray = record.isMerged !== true && !isOfOneAlone && !isKnown(String(record.id))
+        if (record.isMerged !== true && isOfOneAlone) ofOneAlone.push(record.id)
+        yield isStray ? strayOf(record) : undefined
+      }
     }
-    const all = [...this.#table.renumber(ofOneAlone).records, ...unknown]
-    return all.map((record) => ({ name: String(record.id), value: asciiJson(record) }))
+    for (const record of this.#table.renumber(ofOneAlone).records) yield strayOf(record)
   }
 
   accepts(name: string, value: string): boolean {
-    const known = this.#table.get(Number(name))
-    if (known && asciiJson(known) === value) return known.id >= IDS_PER_NODE
-    const record = readRecord(value)
-    if (record === undefined || record.id < IDS_PER_NODE || String(record.id) !== name) return false
-    this.#accepted.set(value, record)
-    return true
+    const record = this.#table.texts.read(value)
+    return record !== undefined && record.id >= IDS_PER_NODE && isNameOf(record, name)
   }
 
   apply(registers: readonly Register[], change: Change): number | Promise<number> {
@@ -87,13 +83,12 @@ export class SharedRevocations implements SharedPart {
       const id = idOf(key) as number
       const known = this.#table.get(id)
       if (value === undefined) lifted.push(id)
-      else if (known && asciiJson(known) === value) {
+      else if (known && this.#table.texts.isOf(known, value)) {
         // It was ordered here, and comes back.
         const cut = this.#enforcement.cutOf(id)
         if (cut) cuts.push(cut)
-      } else records.push(this.#accepted.get(value) ?? (readRecord(value) as Revocation))
+      } else records.push(this.#table.texts.read(value) as Revocation)
     }
-    this.#accepted.clear()
     if (records.length + lifted.length + cuts.length === 0) return 0
     const adopted = this.#enforcement.adopt(records, lifted, change)
     return Promise.all([adopted, ...cuts]).then(([hit]) => hit)
@@ -106,61 +101,13 @@ export class SharedRevocations implements SharedPart {
   }
 }
 
-/** Tests of the fields of a record; those that may be left out take undefined. */
-const FIELDS: Readonly<Record<keyof Revocation, (value: unknown) => boolean>> = {
-  id: (value) => Number.isSafeInteger(value) && (value as number) > 0,
-  kind: (value) => (REVOCATION_KINDS as readonly unknown[]).includes(value),
-  target: isText,
-  keys: (value) => value === undefined || (Array.isArray(value) && value.every(isText)),
-  issuer: (value) => value === undefined || isText(value),
-  scope: (value) =>
-    value === undefined ||
-    (isJsonObject(value) &&
-      ['sub', 'role', 'group'].includes(value['kind'] as string) &&
-      isText(value['name'])),
-  only: (value) => value === undefined || value === 'subscribe' || value === 'publish',
-  beforeMs: isOptionalTime,
-  hard: (value) => typeof value === 'boolean',
-  expiresAtMs: isOptionalTime,
-  issuedByMs: isOptionalTime,
-  reason: isText,
-  message: isText,
-  by: isText,
-  atMs: isTime,
-  hit: isTime,
-  // It names everybody, and is of one gateway alone.
-  isMerged: (value) => value === undefined,
+/** A name is the decimal number and nothing else. */
+const NAME = /^[1-9]\d*$/
+
+function isNameOf({ id }: Revocation, name: string): boolean {
+  return Number(name) === id && NAME.test(name)
 }
 
-/**
- * Reads the value of a register.
- *
- * @returns Undefined if it is not what {@link asciiJson} makes of a record that this version knows. A field that it does not know could
- *   say that the record holds for fewer.
- */
-function readRecord(value: string): Revocation | undefined {
-  let read: unknown
-  try {
-    read = JSON.parse(value)
-  } catch {
-    return undefined
-  }
-  if (!isJsonObject(read) || !Object.keys(read).every((name) => Object.hasOwn(FIELDS, name))) {
-    return undefined
-  }
-  for (const [name, isGood] of Object.entries(FIELDS)) if (!isGood(read[name])) return undefined
-  const record = read as unknown as Revocation
-  return asciiJson(record) === value ? record : undefined
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function isTime(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function isOptionalTime(value: unknown): boolean {
-  return value === undefined || isTime(value)
+function strayOf(record: Revocation): { readonly name: string; readonly value: string } {
+  return { name: String(record.id), value: asciiJson(record) }
 }

@@ -7,6 +7,7 @@ import { RegisterJournal } from './journal.ts'
 import { encodeEntry, RevocationLog, type LogEntry, type LogFiles, type LogHooks } from './log.ts'
 import { EndedRevocations } from './ended.ts'
 import type { IssuerTerms } from './order.ts'
+import { RecordTexts } from './record-text.ts'
 import {
   coversIssueTime,
   idOf,
@@ -47,16 +48,22 @@ export class RevocationTable {
   /** Called once for each record that has ended, when it is no longer in force. */
   onExpired: (record: Revocation) => void = () => {}
   readonly #ended = new EndedRevocations(() => this.#takeId())
+  /** Records by the text of their registers. */
+  readonly texts = new RecordTexts()
   readonly #journal = new RegisterJournal(
     (id) => this.get(id),
-    (entries) => this.#write(entries),
+    this.texts,
+    (lines, count) => this.#write(lines, count),
   )
   readonly #nodeNumber: () => number
   readonly #clock: Clock
   readonly #terms: () => readonly IssuerTerms[]
   readonly #log: RevocationLog | undefined
   readonly #byId = new Map<number, Kept>()
-  readonly #byName = new Map<string, Revocation[]>()
+  /** Most names have one. */
+  readonly #byName = new Map<string, Revocation | Revocation[]>()
+  /** Ids of the records that did not come from gateways: they may have no register of them. */
+  readonly #own = new Set<number>()
   /** Ids of the records of keys. */
   readonly #ofKeys = new Set<number>()
   /** Ids of records that end, by the second in which they do. */
@@ -89,7 +96,8 @@ export class RevocationTable {
     this.#nodeNumber = nodeNumber
     if (path !== '') {
       const hooks = { onDurable, onUnfinished }
-      this.#log = new RevocationLog(path, clock, () => this.#encoded(), hooks, files, confirm)
+      const live = { entries: () => this.#live(), count: () => this.#liveCountNearly() }
+      this.#log = new RevocationLog(path, clock, live, hooks, files, confirm)
     }
   }
 
@@ -132,6 +140,14 @@ export class RevocationTable {
     for (const { record } of this.#byId.values()) yield record
   }
 
+  /** Those of them that did not come from gateways, though they may know them since. */
+  *own(): IterableIterator<Revocation> {
+    for (const id of this.#own) {
+      const kept = this.#byId.get(id)
+      if (kept !== undefined) yield kept.record
+    }
+  }
+
   /** The records of keys in force (KID, KEY). */
   ofKeys(): readonly Revocation[] {
     return [...this.#ofKeys].flatMap((id) => this.#byId.get(id)?.record ?? [])
@@ -141,7 +157,7 @@ export class RevocationTable {
   refusing(grant: CompiledGrant): Revocation | undefined {
     if (this.#byName.size > 0) {
       for (const [kind, name] of namesOf(grant)) {
-        for (const record of this.#byName.get(nameKey(kind, name)) ?? []) {
+        for (const record of this.#named(nameKey(kind, name))) {
           if (isFrom(record, grant) && this.#covers(record, grant)) return record
         }
       }
@@ -187,7 +203,10 @@ export class RevocationTable {
       this.#endAt(id, Math.ceil(endsAtMs / 1000))
     }
     const isInForce = (record: Revocation): boolean => (this.endOf(record) ?? Infinity) > nowMs
-    for (const record of this.#ended.take(isInForce)) this.#insert(record)
+    for (const record of this.#ended.take(isInForce)) {
+      this.#insert(record)
+      if (!this.#journal.knows(record.id)) this.#own.add(record.id)
+    }
   }
 
   /**
@@ -226,8 +245,11 @@ export class RevocationTable {
     const nowMs = this.#clock.wallMs()
     for (const record of inForce.values()) {
       if (this.#byId.has(record.id)) continue
-      if ((this.endOf(record) ?? Infinity) > nowMs) this.#insert(record)
-      else this.#ended.add(record)
+      const endsAtMs = this.endOf(record)
+      if ((endsAtMs ?? Infinity) > nowMs) {
+        this.#insert(record, endsAtMs)
+        if (!this.#journal.knows(record.id)) this.#own.add(record.id)
+      } else this.#ended.add(record)
     }
     if (!mustBeWritable) return
     if (tookOver && entries.length > 0) {
@@ -251,17 +273,21 @@ export class RevocationTable {
     const atMs = Math.floor(this.#clock.wallMs())
     const record: Revocation = { ...order, id: this.#takeId(), by, atMs, hit }
     this.#insert(record)
+    this.#own.add(record.id)
     return record
   }
 
   /**
    * Puts a revocation of other gateways in force, or remembers it if it has ended. One of the same id is replaced. They may be more
    * than {@link MAX_REVOCATIONS}: what holds elsewhere holds here.
+   *
+   * @param isKnown There is one of its id.
    */
-  adopt(record: Revocation): void {
-    this.lift(record.id)
+  adopt(record: Revocation, isKnown = this.get(record.id) !== undefined): void {
+    if (isKnown) this.lift(record.id)
     this.passed(record.id)
-    if ((this.endOf(record) ?? Infinity) > this.#clock.wallMs()) this.#insert(record)
+    const endsAtMs = this.endOf(record)
+    if ((endsAtMs ?? Infinity) > this.#clock.wallMs()) this.#insert(record, endsAtMs)
     else this.#ended.add(record)
   }
 
@@ -292,6 +318,7 @@ export class RevocationTable {
         continue
       }
       this.#file({ ...kept, record })
+      this.#own.add(record.id)
       if (kept.endsAtMs !== undefined) this.#endAt(record.id, Math.ceil(kept.endsAtMs / 1000))
     }
     const isWritten = records.length > 0 && !this.#isReadOnly
@@ -303,10 +330,11 @@ export class RevocationTable {
     const record = this.#byId.get(id)?.record
     if (!record) return this.#ended.delete(id)
     this.#byId.delete(id)
+    this.#own.delete(id)
     this.#ofKeys.delete(id)
     if (record.kind === 'channel') this.channels.delete(record)
     for (const key of nameKeys(record)) {
-      const left = this.#byName.get(key)?.filter((each) => each !== record) ?? []
+      const left = this.#named(key).filter((each) => each !== record)
       if (left.length > 0) this.#byName.set(key, left)
       else this.#byName.delete(key)
     }
@@ -324,9 +352,11 @@ export class RevocationTable {
     const known = kept?.record.keys ?? []
     const added = keys.filter((key) => !known.includes(key))
     if (!kept || added.length === 0) return undefined
+    const isOwn = this.#own.has(id)
     this.lift(id)
     const record: Revocation = { ...kept.record, keys: [...known, ...added] }
     this.#file({ ...kept, record })
+    if (isOwn) this.#own.add(id)
     return record
   }
 
@@ -338,17 +368,18 @@ export class RevocationTable {
   async commit(change: Extract<LogEntry, { readonly op: 'revoke' | 'lift' }>): Promise<boolean> {
     // Gateways may have a register of it still: then it comes back when this one is with them again.
     if (change.op === 'lift') this.#journal.forget(change.id)
-    return this.#write([change])
+    return this.#write(encodeEntry(change), 1)
   }
 
-  async #write(entries: readonly LogEntry[]): Promise<boolean> {
+  async #write(lines: Buffer, count: number): Promise<boolean> {
     if (this.#isReadOnly) return true
-    return this.#log?.append(Buffer.concat(entries.map(encodeEntry))) ?? true
+    return this.#log?.append(lines, count) ?? true
   }
 
   /** Stops the timer, and closes the log after the writes that are under way. */
   async close(): Promise<void> {
     this.#stop()
+    this.#journal.stop()
     await this.#log?.close()
   }
 
@@ -356,8 +387,7 @@ export class RevocationTable {
     return this.#nodeNumber() * IDS_PER_NODE + this.#nextId++
   }
 
-  #insert(record: Revocation): void {
-    const endsAtMs = this.endOf(record)
+  #insert(record: Revocation, endsAtMs = this.endOf(record)): void {
     const leftMs = endsAtMs === undefined ? Infinity : endsAtMs - this.#clock.wallMs()
     this.#file({ record, endsAtMs, untilMs: this.#clock.monotonicMs() + leftMs })
     if (endsAtMs !== undefined) this.#endAt(record.id, Math.ceil(endsAtMs / 1000))
@@ -370,9 +400,15 @@ export class RevocationTable {
     if (record.kind === 'channel') this.channels.add(record)
     for (const key of nameKeys(record)) {
       const known = this.#byName.get(key)
-      if (known) known.push(record)
-      else this.#byName.set(key, [record])
+      if (known === undefined) this.#byName.set(key, record)
+      else if (Array.isArray(known)) known.push(record)
+      else this.#byName.set(key, [known, record])
     }
+  }
+
+  #named(key: string): readonly Revocation[] {
+    const known = this.#byName.get(key) ?? []
+    return Array.isArray(known) ? known : [known]
   }
 
   #endAt(id: number, second: number): void {
@@ -424,9 +460,9 @@ export class RevocationTable {
     this.#timer = undefined
   }
 
-  /** Everything in force or remembered, encoded: the content of a log that is written anew. */
-  #encoded(): Buffer {
-    return Buffer.concat(this.#live().map(encodeEntry))
+  /** A record that gateways share is counted once, if it is in force here. */
+  #liveCountNearly(): number {
+    return 2 + Math.max(this.#journal.size, this.size + this.#ended.size)
   }
 
   #liveCount(): number {
@@ -435,15 +471,16 @@ export class RevocationTable {
     return count
   }
 
-  #live(): readonly LogEntry[] {
-    const entries: LogEntry[] = [{ op: 'next', id: this.#nextId }]
+  /** Everything in force or remembered: the content of a log that is written anew. */
+  *#live(): IterableIterator<LogEntry> {
+    yield { op: 'next', id: this.#nextId }
     const held = new Set<Revocation>()
-    for (const entry of this.#journal.entries((record) => held.add(record))) entries.push(entry)
+    yield* this.#journal.entries((record) => held.add(record))
     // After the registers: a record may know of more keys than its register.
-    for (const record of [...this.#ended.list(), ...this.list()]) {
-      if (!held.has(record)) entries.push({ op: 'revoke', record })
+    for (const record of this.#ended.list()) {
+      if (!held.has(record)) yield { op: 'revoke', record }
     }
-    return entries
+    for (const record of this.list()) if (!held.has(record)) yield { op: 'revoke', record }
   }
 }
 

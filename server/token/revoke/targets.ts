@@ -79,7 +79,10 @@ export function findTargets(
 ): Client[] {
   const { kind, target, scope } = order
   if (kind !== 'channel') {
-    const named = new Set(kind === 'all' ? sessions.clients() : sessions.index.find(kind, target))
+    const found = kind === 'all' ? sessions.clients() : sessions.index.find(kind, target)
+    // Most of very many revocations hit nobody.
+    if (found === NOBODY && order.keys === undefined) return []
+    const named = new Set(found)
     for (const key of order.keys ?? []) {
       for (const client of sessions.index.find('key', key)) named.add(client)
     }

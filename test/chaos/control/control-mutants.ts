@@ -61,8 +61,8 @@ export const CONTROL_MUTANTS: readonly ControlMutant[] = [
   {
     name: 'what was applied is on disk',
     file: 'server/token/revoke/journal.js',
-    search: 'return this.#write(entries);',
-    replace: 'return Promise.resolve(true);',
+    search: "const written = this.#write(Buffer.from(lines, 'latin1'), registers.length + 1);",
+    replace: 'const written = Promise.resolve(true);',
     faults: ['kill-all'],
   },
   {

@@ -8,6 +8,7 @@ import type { CommandArgument } from '../../../shared/resp/command.ts'
 import type { FinalState } from '../../history/control-history.ts'
 import { NATIVE } from '../../history/history.ts'
 import { DirectLine } from '../../support/direct-line.ts'
+import { wholeState } from '../../support/whole-state.ts'
 import { KEYS, NAMESPACE } from './keys.ts'
 
 /** The key of the gateways. */
@@ -74,7 +75,7 @@ export async function upstreamState(
   const line = new DirectLine(port, 'PUBLISH', host)
   const signature = signatureOf(hasKey)
   const store = new RedisStore({ line, namespace: NAMESPACE, signature, user: 'default' })
-  const state = await store.readState()
+  const state = await wholeState(store)
   line.close()
   if (state.state === 'failed') throw new Error(`the state cannot be read: ${state.problem}`)
   const live = state.registers.filter(

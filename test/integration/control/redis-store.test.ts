@@ -12,6 +12,7 @@ import { findProgram } from '../../support/redis-servers.ts'
 import { waitUntil } from '../../support/topologies/ask-node.ts'
 import { startCluster } from '../../support/topologies/cluster.ts'
 import { Node } from '../../support/topologies/node.ts'
+import { wholeState } from '../../support/whole-state.ts'
 
 const open = opener()
 const TAG = '{respcast:test}'
@@ -81,8 +82,8 @@ describe.each(['valkey-server', 'redis-server'] as const)('the keys at a %s', (p
 
     async function stateOf(
       store: RedisStore,
-    ): Promise<Extract<Awaited<ReturnType<RedisStore['readState']>>, { state: 'read' }>> {
-      const found = await store.readState()
+    ): Promise<Extract<Awaited<ReturnType<typeof wholeState>>, { state: 'read' }>> {
+      const found = await wholeState(store)
       if (found.state !== 'read') throw new Error(JSON.stringify(found))
       return found
     }
@@ -299,7 +300,7 @@ describe.each(['valkey-server', 'redis-server'] as const)('the keys at a %s', (p
       expect(await edit(store, user(1))).toEqual({ state: 'refused', problem })
       for (const answer of [
         await store.heartbeat(recordOf('a'), 1_000),
-        await store.readState(),
+        await wholeState(store),
         await store.readLog('', ''),
       ]) {
         expect(answer).toEqual({ state: 'failed', problem })
@@ -427,7 +428,7 @@ describe.each(['valkey-server', 'redis-server'] as const)('the keys at a %s', (p
       const store = storeOn(line)
       await edit(store, user(1))
       line.afterAsk = ([command]) => void (command === 'HSCAN' && line.lose())
-      expect(await store.readState()).toEqual({ state: 'failed', problem: undefined })
+      expect(await wholeState(store)).toEqual({ state: 'failed', problem: undefined })
     })
 
     describe('with a key', () => {
@@ -596,7 +597,7 @@ describe.each(['valkey-server', 'redis-server'] as const)('the keys at a %s', (p
       await node.ask('SET', `${TAG}:state`, 'x')
       const problem = expect.stringMatching(/^upstream: the control plane is refused .*WRONGTYPE/)
       expect(await edit(store, user(1))).toMatchObject({ state: 'refused', problem })
-      expect(await store.readState()).toMatchObject({ state: 'failed', problem })
+      expect(await wholeState(store)).toMatchObject({ state: 'failed', problem })
     })
 
     test('replicas that are missing are no durability, and an entry is not lost by asking', async () => {
@@ -645,7 +646,7 @@ describe.skipIf(findProgram('valkey-server') === undefined && process.env['CI'] 
       await listener.answer('PING')
       const [, push] = listener.pushes
       expect(store.readMessage(Buffer.from(push?.items[2] as Uint8Array))?.entry).toEqual(entry)
-      expect(await store.readState()).toMatchObject({ registers: entry.registers })
+      expect(await wholeState(store)).toMatchObject({ registers: entry.registers })
     }, 60_000)
   },
 )

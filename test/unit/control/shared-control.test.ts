@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Fleet } from '../../support/control-fleet.ts'
+import { Fleet, type FakePart } from '../../support/control-fleet.ts'
 
 test('a change at one gateway is in force at the others, and is answered when they have confirmed it', async () => {
   const fleet = new Fleet()
@@ -200,6 +200,32 @@ test('a gateway that was away longer than the log reaches takes over all registe
   two!.model.connect()
   await fleet.settled()
   expect([...two!.revocations.values.keys()].toSorted()).toEqual(['1', '2', '3'])
+})
+
+test('of a whole state what takes something is in force first, and all that may give something together', async () => {
+  const fleet = new Fleet()
+  const [one, two] = await fleet.of(2)
+  await fleet.revoke(one!, 'lifted')
+  two!.model.cut()
+  for (const name of ['a', 'b', 'c', 'd']) {
+    await fleet.commit(one!, [{ key: `u:${name}`, value: 'on' }])
+    await fleet.revoke(one!, name)
+  }
+  one!.revocations.values.delete('lifted')
+  await fleet.commit(one!, [{ key: 'r:lifted', value: undefined }], {
+    enforced: Promise.resolve(0),
+  })
+  fleet.server.trim(0)
+  const [users, revocations] = [two!.users.applied.length, two!.revocations.applied.length]
+  two!.model.connect()
+  await fleet.settled()
+  const keysOf = (applied: FakePart['applied']): string[][] =>
+    applied.map(({ registers }) => registers.map(({ key }) => key))
+  expect(keysOf(two!.users.applied.slice(users))).toEqual([['u:a', 'u:b', 'u:c', 'u:d']])
+  const pages = keysOf(two!.revocations.applied.slice(revocations))
+  expect(pages.length).toBeGreaterThan(2)
+  expect(pages.flat()).toEqual(['r:a', 'r:b', 'r:c', 'r:d', 'r:lifted'])
+  expect(pages.at(-1)).toEqual(['r:lifted'])
 })
 
 test('the first gateway of a namespace brings its users, and later ones take those', async () => {

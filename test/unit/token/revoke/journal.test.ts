@@ -12,10 +12,12 @@ import {
   LOG_HEADER,
   type LogEntry,
 } from '../../../../server/token/revoke/log.ts'
+import { RecordTexts } from '../../../../server/token/revoke/record-text.ts'
 import { keyOf, type Revocation } from '../../../../server/token/revoke/revocation.ts'
 import { RevocationTable } from '../../../../server/token/revoke/table.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { folderWith } from '../../../support/folder.ts'
+import { keptOf } from '../../../support/kept-register.ts'
 import { revocationOrder } from '../../../support/tokens.ts'
 
 let path: string
@@ -84,7 +86,10 @@ describe('What a gateway has applied', () => {
     expect(await table.journal.append(others, position)).toBe(true)
     await closed(table)
     const again = await opened()
-    expect(again.journal.kept).toEqual({ registers: [registerOf(record), ...others], position })
+    expect(again.journal.kept).toEqual({
+      registers: [keptOf(registerOf(record)), ...others.map(keptOf)],
+      position,
+    })
     expect([...again.list()]).toEqual([record])
   })
 
@@ -99,7 +104,9 @@ describe('What a gateway has applied', () => {
     for (let i = 0; i < 2; i++) {
       const again = await opened()
       expect(again.journal.kept).toEqual({
-        registers: [registerOf({ ...record, keys: ['k'] }, 2), register('u:ann', 'off', 2)],
+        registers: [registerOf({ ...record, keys: ['k'] }, 2), register('u:ann', 'off', 2)].map(
+          keptOf,
+        ),
         position: POSITION,
       })
       await closed(again)
@@ -140,9 +147,35 @@ describe('What a gateway has applied', () => {
     )
   })
 
+  test('is in the file in the end, and serves before, where a whole state was taken over', async () => {
+    const table = await opened()
+    const records = Array.from({ length: 1_201 }, (_, at) => foreign(at + 1, `subject ${at}`))
+    for (const record of records) table.adopt(record)
+    table.journal.note(records.map((record) => registerOf(record)))
+    expect(entries().filter(({ op }) => op === 'register')).toEqual([])
+    await table.journal.append([register('u:ann', 'on')], POSITION)
+    // What was lifted meanwhile is written as it is by then.
+    table.lift(foreign(1).id)
+    await table.journal.append([register(keyOf(foreign(1).id), undefined, 2)], POSITION)
+    const keys = (): string[] =>
+      entries().flatMap((entry) => (entry.op === 'register' ? [entry.key] : []))
+    while (new Set(keys()).size < 1_202) await new Promise((resolve) => setImmediate(resolve))
+    await closed(table)
+    const again = await opened()
+    expect(targets(again).toSorted()).toEqual(
+      records
+        .slice(1)
+        .map(({ target }) => target)
+        .toSorted(),
+    )
+    expect(again.journal.kept.registers).toHaveLength(1_202)
+    expect(again.journal.kept.position).toEqual(POSITION)
+  })
+
   test('is refused by a disk that fails', async () => {
     const journal = new RegisterJournal(
       () => undefined,
+      new RecordTexts(),
       () => Promise.resolve(false),
     )
     expect(await journal.append([], POSITION)).toBe(false)
@@ -196,7 +229,7 @@ describe('A file with registers', () => {
     for (let i = 0; i < 2; i++) {
       const again = await opened()
       expect([...again.list()]).toEqual([grown])
-      expect(again.journal.kept.registers).toEqual([registerOf(record)])
+      expect(again.journal.kept.registers).toEqual([keptOf(registerOf(record))])
       await closed(again)
     }
   })
@@ -223,6 +256,7 @@ describe('A file with registers', () => {
     writeFileSync(path, encodeEntry({ op: 'next', id: 1 }), { flag: 'a' })
     const journal = new RegisterJournal(
       (id) => (id === foreign(2).id ? foreign(2) : undefined),
+      new RecordTexts(),
       () => Promise.resolve(true),
     )
     for (const entry of entries()) journal.take(entry)
@@ -237,6 +271,7 @@ describe('A file with registers', () => {
   test('remembers so many deletions, and forgets the oldest', async () => {
     const journal = new RegisterJournal(
       () => undefined,
+      new RecordTexts(),
       () => Promise.resolve(true),
     )
     const deletions = Array.from({ length: MOST_DELETIONS + 2 }, (_, i) =>

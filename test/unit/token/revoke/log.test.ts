@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import * as nodeFiles from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Clock } from '../../../../server/clock.ts'
 import { RevocationTable } from '../../../../server/token/revoke/table.ts'
 import type { RevocationOrder } from '../../../../server/token/revoke/revocation.ts'
 import {
@@ -277,6 +278,50 @@ describe('The log file', () => {
     expect(statSync(path).size).toBeLessThan(1_048_576)
     expect(await recovered()).toEqual(['kept'])
     expect(readdirSync(folder)).toEqual(['token.log'])
+  })
+
+  test('is not written anew while nearly all of it is in force, however large it is', async () => {
+    const table = await opened()
+    const { ino } = statSync(path)
+    const message = 'x'.repeat(10_000)
+    const records = Array.from({ length: 250 }, (_, at) =>
+      table.add(order(`${at}`, { message }), 'admin', 0),
+    )
+    for (const record of records) await table.commit({ op: 'revoke', record })
+    expect(statSync(path).size).toBeGreaterThan(2_097_152)
+    expect(statSync(path).ino).toBe(ino)
+  })
+
+  test('has what changes while it is written anew, which takes several turns of the event loop', async () => {
+    let nowMs = 0
+    // Each look at the clock ends a slice.
+    const slow: Clock = {
+      wallMs: () => clock.wallMs(),
+      monotonicMs: () => (nowMs += 10),
+      after: (delayMs, callback) => clock.after(delayMs, callback),
+      every: (periodMs, callback) => clock.every(periodMs, callback),
+    }
+    const table = new RevocationTable({ clock: slow, path })
+    tables.push(table)
+    await table.open(true)
+    const records = Array.from({ length: 40 }, (_, at) => table.add(order(`${at}`), 'admin', 0))
+    for (const record of records) await table.commit({ op: 'revoke', record })
+    rmSync(path)
+    const last = table.add(order('last'), 'admin', 0)
+    const written = [table.commit({ op: 'revoke', record: last })]
+    while (!readdirSync(folder).some((name) => name.includes('.tmp-'))) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const meanwhile = table.add(order('meanwhile'), 'admin', 0)
+    written.push(table.commit({ op: 'revoke', record: meanwhile }))
+    for (const { id } of records.slice(1)) {
+      table.lift(id)
+      written.push(table.commit({ op: 'lift', id }))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(await Promise.all(written)).toEqual(written.map(() => true))
+    await table.close()
+    expect((await recovered()).toSorted()).toEqual(['0', 'last', 'meanwhile'])
   })
 
   test('shares one fsync among records that come together', async () => {

@@ -28,9 +28,10 @@ const registerOf = ({ id }: Pick<Revocation, 'id'>, value?: Revocation): Registe
   value: value && asciiJson(value),
 })
 
-/** A gateway, number 7, and what its control plane does with it. */
+/** A gateway, number 7 unless it is told otherwise, and what its control plane does with it. */
 function gateway() {
-  const tested = revocable({}, undefined, 7)
+  const own = { number: 7 }
+  const tested = revocable({}, undefined, () => own.number)
   const { sharedRevocations: part, tokens, audit } = tested.server
   const uncommitted: string[] = []
   part.onUncommitted = (name) => uncommitted.push(name)
@@ -40,7 +41,7 @@ function gateway() {
       CHANGE,
     )
   const lift = (id: number) => part.apply([registerOf({ id })], CHANGE)
-  return { ...tested, part, tokens, audit, uncommitted, adopt, lift }
+  return { ...tested, own, part, tokens, audit, uncommitted, adopt, lift }
 }
 
 const order = (changes: Partial<RevocationOrder>) =>
@@ -238,20 +239,24 @@ describe('A revocation of a key', () => {
 
 describe('What a gateway has and its namespace does not know', () => {
   test('is shared: records of one that ran alone get ids of its number', async () => {
-    const { tokens, part, adopt } = gateway()
-    await adopt(foreign(1, { target: 'known' }), foreign(2, { target: 'unknown' }))
+    const { tokens, part, adopt, own } = gateway()
     const { revocations } = tokens
-    const alone = { ...foreign(1, { target: 'alone' }), id: 12 }
-    revocations.adopt(alone)
-    expect([...part.names()]).toEqual([foreign(1), foreign(2)].map(({ id }) => String(id)))
-    const shared = part.strays((name) => name === String(foreign(1).id))
-    const exchanged = { ...alone, id: 7 * IDS_PER_NODE + 13 }
-    expect(shared).toEqual([
+    await adopt(foreign(1, { target: 'of others' }))
+    own.number = 0
+    const alone = revocations.add(order({ target: 'alone' }), 'ops', 0)
+    own.number = 7
+    const [known, unknown] = ['known', 'unknown'].map((target) =>
+      revocations.add(order({ target }), 'ops', 0),
+    )
+    const isKnown = (name: string): boolean => name === String(known?.id)
+    const strays = [...part.strays(isKnown)].filter((stray) => stray !== undefined)
+    const exchanged = { ...alone, id: 7 * IDS_PER_NODE + 5 }
+    expect(strays).toEqual([
+      { name: String(unknown?.id), value: asciiJson(unknown as Revocation) },
       { name: String(exchanged.id), value: asciiJson(exchanged) },
-      { name: String(foreign(2).id), value: asciiJson(foreign(2, { target: 'unknown' })) },
     ])
     expect([...part.names()]).toContain(String(exchanged.id))
-    expect(revocations.get(12)).toBeUndefined()
+    expect(revocations.get(alone.id)).toBeUndefined()
   })
 })
 

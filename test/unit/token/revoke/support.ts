@@ -12,9 +12,11 @@ import { tokenFor } from '../../../support/tokens.ts'
 export function revocable(
   options: Directives = {},
   env?: Readonly<Record<string, string>>,
-  nodeNumber?: number,
+  nodeNumber: number | (() => number) = 0,
 ) {
-  const server = new TestCore(options, undefined, env, undefined, () => nodeNumber ?? 0)
+  const server = new TestCore(options, undefined, env, undefined, () =>
+    typeof nodeNumber === 'number' ? nodeNumber : nodeNumber(),
+  )
   const admin = server.connect({ protocol: 3 })
   /** A session of a token with these grants; what its login was answered is taken. */
   const session = async (
