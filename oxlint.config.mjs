@@ -171,7 +171,15 @@ export default {
       ),
     },
     {
-      files: ['web/react/**', 'web/console/**', 'web/examples/**'],
+      files: [
+        'web/react/**',
+        'web/vue/**',
+        'web/svelte/**',
+        'web/store/**',
+        'web/testing/**',
+        'web/console/**',
+        'web/examples/**',
+      ],
       rules: restricted({ regex: '\\.\\./(server|playground|test)/|^node:', message: WHO }),
     },
     {

@@ -14,7 +14,7 @@ const { version, engines, repository } = JSON.parse(
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(join(folder, 'docs'), { recursive: true })
-for (const name of ['client', 'react']) {
+for (const name of ['client', 'react', 'vue', 'svelte', 'testing']) {
   cpSync(join(root, 'dist', name), join(folder, name), { recursive: true })
 }
 cpSync(join(root, 'web/package/README.md'), join(folder, 'README.md'))

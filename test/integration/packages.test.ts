@@ -15,7 +15,7 @@ let folder: string
 
 beforeAll(async () => {
   folder = folderWith({}, afterAll)
-  await installPacked(folder, pinned('react', 'react-dom', '@types/react', '@types/node'))
+  await installPacked(folder, pinned('react', 'react-dom', 'vue', '@types/react', '@types/node'))
 }, 120_000)
 
 /** Writes a file of the application. */
@@ -116,13 +116,24 @@ describe('the installed packages', () => {
       await app.register(respcast, { directives: { port: '0', 'http-bind': '127.0.0.1' } })
       await app.ready()
       console.log(await app.respcast.publish('news', 'hello'), typeof connect, typeof useChannel)
+      import { respcast as plugin } from 'respcast-client/vue'
+      import { channel } from 'respcast/svelte'
+      import { TestServer } from 'respcast-client/testing'
       console.log(typeof client.connect, typeof react.useChannel)
+      const server = new TestServer()
+      const tested = client.connect('ws://test/ws', { token: 'any', WebSocket: server.WebSocket })
+      await tested.subscribe('news', (message) => console.log(message.text())).ready
+      console.log(server.publish('news', 'in memory'), typeof plugin, typeof channel)
+      await tested.publish('news', 'answered')
+      tested.close()
       const minter = tokenMinter({ issuer: 'i', audience: 'a', secret: 'x'.repeat(32) })
       console.log((await minter.mint({ sub: '42' })).split('.').length)
       await app.close()`,
     )
     const { stdout } = await run(folder, process.execPath, ['server.mjs'])
-    expect(stdout).toBe('0 function function\nfunction function\n3\n')
+    expect(stdout).toBe(
+      '0 function function\nfunction function\n1 function function\nin memory\nanswered\n3\n',
+    )
   })
 
   test('install nothing beside the client, where only the client is asked for', () => {

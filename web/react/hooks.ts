@@ -13,8 +13,8 @@ import type { DataIn, NameIn } from '../client/channels.ts'
 import type { RespcastClient } from '../client/client.ts'
 import type { AnyCodec, CodecName, DataOf } from '../client/codec.ts'
 import type { Binary, Bytes, ConnectionState, Message, SubscriptionKind } from '../client/types.ts'
-import { ChannelStore } from './channel-store.ts'
-import type { AnyClient, ChannelReaction, ChannelState } from './channel-store.ts'
+import { ChannelStore } from '../store/channel-store.ts'
+import type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-store.ts'
 
 const ClientContext = createContext<AnyClient | undefined>(undefined)
 

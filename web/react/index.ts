@@ -1,4 +1,4 @@
-export type { AnyClient, ChannelReaction, ChannelState } from './channel-store.ts'
+export type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-store.ts'
 export { RespcastProvider, useRespcast } from './hooks.ts'
 export type { ProviderProps, Register } from './hooks.ts'
 export { useChannel } from './hooks.ts'

@@ -61,11 +61,11 @@ type Hearing = Record<
 const METHODS = { channel: 'subscribe', pattern: 'psubscribe', shard: 'ssubscribe' } as const
 
 /**
- * One channel as an external store of React: subscribed while somebody looks, and a little longer.
+ * One channel as a store: subscribed while somebody looks, and a little longer.
  *
  * Listeners are told once for all messages that came in one turn of the event loop.
  *
- * @see https://react.dev/reference/react/useSyncExternalStore
+ * The bindings of React, Vue and Svelte are made of it.
  */
 export class ChannelStore<Data, Value> {
   reaction: ChannelReaction<Data, Value> = {}

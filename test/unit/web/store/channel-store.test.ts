@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RespcastClient } from '../../../../web/client/client.ts'
-import { ChannelStore, LINGER_MS } from '../../../../web/react/channel-store.ts'
-import type { ChannelSource } from '../../../../web/react/channel-store.ts'
+import { ChannelStore, LINGER_MS } from '../../../../web/store/channel-store.ts'
+import type { ChannelSource } from '../../../../web/store/channel-store.ts'
 import { FakeServer, settle } from '../client/support/fake-server.ts'
 
 const NOPERM = '-NOPERM No permissions to access a channel\r\n'

@@ -1,0 +1,2 @@
+export { TestServer } from './test-server.ts'
+export type { PublishedMessage, TestServerOptions } from './test-server.ts'
