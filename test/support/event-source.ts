@@ -1,4 +1,5 @@
 import { get, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { get as getSecurely } from 'node:https'
 
 /** One event of a stream. */
 export interface ServerEvent {
@@ -81,16 +82,24 @@ export class EventSource {
   }
 }
 
-/** Asks for a stream of events. */
+/**
+ * Asks for a stream of events.
+ *
+ * @param ca Over TLS: the certificate of the authority of the server.
+ */
 export function openEvents(
   port: number,
   path: string,
   headers: Readonly<Record<string, string>> = {},
+  ca?: Buffer,
 ): Promise<EventSource> {
   return new Promise((resolve, reject) => {
-    const request = get({ host: '127.0.0.1', port, path, headers, agent: false }, (response) => {
+    const options = { host: '127.0.0.1', port, path, headers, agent: false } as const
+    const answer = (response: IncomingMessage): void => {
       resolve(new EventSource(request, response))
-    })
+    }
+    const request: ClientRequest =
+      ca === undefined ? get(options, answer) : getSecurely({ ...options, ca }, answer)
     request.on('error', reject)
   })
 }

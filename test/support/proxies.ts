@@ -41,6 +41,8 @@ export interface ProxyKind {
   readonly impatience: Readonly<Record<string, string>>
   /** A reload leaves connections alone that are open. */
   readonly keepsClients: boolean
+  /** It ends a stream of events as soon as the client has left, and not with the second event after that. */
+  readonly endsStreams: boolean
   /** The status with which it answers for a server that is gone. */
   readonly goneStatus: number
   start(options: ProxyOptions): Promise<RunningProxy>
@@ -148,6 +150,7 @@ const nginx: ProxyKind = {
     'proxy_timeout 1h': 'proxy_timeout 4s',
   },
   keepsClients: true,
+  endsStreams: true,
   goneStatus: 502,
   start: async (options) => {
     const { folder, certificate } = options
@@ -201,8 +204,13 @@ ${stream}`,
 const haproxy: ProxyKind = {
   name: 'haproxy',
   forwardsTcp: true,
-  impatience: { 'timeout tunnel 1h': 'timeout tunnel 4s' },
+  impatience: {
+    'timeout tunnel 1h': 'timeout tunnel 4s',
+    'timeout client 60s': 'timeout client 4s',
+    'timeout server 60s': 'timeout server 4s',
+  },
   keepsClients: true,
+  endsStreams: false,
   goneStatus: 503,
   start: async (options) => {
     const { folder, certificate } = options
@@ -252,6 +260,7 @@ const caddy: ProxyKind = {
   forwardsTcp: false,
   impatience: {},
   keepsClients: false,
+  endsStreams: true,
   goneStatus: 502,
   start: async (options) => {
     const { folder, certificate } = options

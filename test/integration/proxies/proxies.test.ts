@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import https from 'node:https'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeCertificates, type Certificates } from '../../support/certificates.ts'
+import { openEvents, type EventSource } from '../../support/event-source.ts'
 import { folderWith } from '../../support/folder.ts'
-import { opener } from '../../support/opened.ts'
+import { eventually, opener } from '../../support/opened.ts'
 import {
   isInstalled,
   PROXY_KINDS,
@@ -52,6 +53,8 @@ interface Stage {
   readonly proxy: RunningProxy
   /** A WebSocket that is logged in as 42 and subscribed to `news`. */
   readonly subscriber: (options?: WebSocketOptions) => Promise<RawWebSocket>
+  /** A stream of the events of `news`, whose first two have been taken. */
+  readonly events: () => Promise<EventSource>
   /** RESP through the proxy. */
   readonly resp: (localAddress?: string) => Promise<RawClient>
   /** Publishes past the proxy. @returns The number of receivers. */
@@ -84,6 +87,15 @@ async function stage(
       await client.takeAccepted('jwt:42')
       await client.subscribe('news')
       return client
+    },
+    events: async () => {
+      const token = await server.mint('42', { channels: ['news'] })
+      const headers = { Authorization: `Bearer ${token}`, Origin: ORIGIN }
+      const ca = readFileSync(certificates.ca)
+      const source = await openEvents(proxy.httpsPort, '/events?channel=news', headers, ca)
+      open.onEnd(() => source.destroy())
+      await source.take(2)
+      return source
     },
     resp: async (localAddress) => {
       const client = await connectRaw(proxy.respPort, '127.0.0.1', localAddress)
@@ -141,6 +153,23 @@ for (const kind of PROXY_KINDS) {
         expect(await statusOf(proxy, '/client/client.js')).toBe(200)
       })
 
+      test('events come one by one while their stream is open, and the server learns of its end', async () => {
+        const { server, events, publish } = await stage(kind)
+        const source = await events()
+        for (const payload of ['one', 'two', 'three']) {
+          expect(await publish(payload)).toBe(1)
+          const event = { event: 'message', data: { channel: 'news', payload } }
+          expect(await source.take(1)).toEqual([event])
+        }
+        expect(source.isEnded).toBe(false)
+        source.destroy()
+        for (let times = 0; !kind.endsStreams && times < 2; times++) {
+          await new Promise((resolve) => setTimeout(resolve, 300))
+          expect(await publish('to nobody')).toBe(1)
+        }
+        await eventually('the server knows that it is gone', () => server.core.clients.size === 0)
+      })
+
       test('refusals of the server reach the client, and those of a token its close code', async () => {
         const { proxy, server } = await stage(kind)
         const opened = (options: WebSocketOptions) =>
@@ -193,14 +222,15 @@ for (const kind of PROXY_KINDS) {
 describe('A silent connection', () => {
   const kinds = PROXY_KINDS.filter(isInstalled)
 
-  /** Tells whether a WebSocket and a RESP client still receive after a silence. */
+  /** Tells whether a WebSocket, a stream of events and a RESP client still receive after a silence. */
   async function outlasts(
     kind: ProxyKind,
     silentMs: number,
     ...changes: [Directives?, ProxyOptions['changes']?]
   ): Promise<boolean[]> {
-    const { subscriber, publish, resp } = await stage(kind, ...changes)
+    const { subscriber, publish, resp, events } = await stage(kind, ...changes)
     const browser = await subscriber()
+    const source = await events()
     const tcp = kind.forwardsTcp ? await resp() : undefined
     await tcp?.subscribe('news', 1, 2)
     await new Promise((resolve) => setTimeout(resolve, silentMs))
@@ -210,11 +240,12 @@ describe('A silent connection', () => {
       await client.takeExactly(push(protocol, 'message', 'news', 'hello'))
       return true
     }
-    return [await receives(browser, 3), ...(tcp ? [await receives(tcp, 2)] : [])]
+    const hears = source.isEnded ? false : (await source.take(1)).length === 1
+    return [await receives(browser, 3), hears, ...(tcp ? [await receives(tcp, 2)] : [])]
   }
 
   test.runIf(IDLE_MS === 0)(
-    'is kept open by the pings of WebSockets where a proxy waits four seconds, and by nothing else',
+    'is kept open by the pings of WebSockets and the comments of streams where a proxy waits four seconds, and by nothing else',
     async () => {
       const outcomes = kinds.map(async (kind) => {
         const of = (interval: string) =>
@@ -224,7 +255,9 @@ describe('A silent connection', () => {
       })
       expect(await Promise.all(outcomes)).toEqual(
         kinds.map(({ name }) =>
-          name === 'caddy' ? [name, [true], [true]] : [name, [true, false], [false, false]],
+          name === 'caddy'
+            ? [name, [true, true], [true, true]]
+            : [name, [true, true, false], [false, false, false]],
         ),
       )
     },
@@ -235,7 +268,7 @@ describe('A silent connection', () => {
     async () => {
       const outcomes = kinds.map((kind) => outlasts(kind, IDLE_MS))
       expect(await Promise.all(outcomes)).toEqual(
-        kinds.map(({ forwardsTcp }) => (forwardsTcp ? [true, true] : [true])),
+        kinds.map(({ forwardsTcp }) => [true, true, ...(forwardsTcp ? [true] : [])]),
       )
     },
     IDLE_MS + 60_000,
