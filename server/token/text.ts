@@ -6,6 +6,9 @@ import { hasInvisible } from '../../shared/words.ts'
  */
 const BLANK = /[\p{White_Space}\p{Z}]/u
 
+/** Nearly all names: their bytes are their characters, and none of them is blank or invisible. */
+const PLAIN = /^[!-~]+$/
+
 /** A JSON object as `JSON.parse` returns it; only its own keys may be read. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -16,6 +19,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /** The UTF-8 bytes of `text` as a byte string: one UTF-16 unit (0-255) per byte. */
 export function toByteString(text: string): string {
+  if (PLAIN.test(text)) return text
   return Buffer.from(text, 'utf8').toString('latin1')
 }
 
@@ -33,6 +37,7 @@ export function fromByteString(bytes: string): string {
 export function plainName(value: unknown, maxBytes: number): string | undefined {
   // A UTF-16 unit takes at least one byte, so that a long string is refused before it is searched.
   if (typeof value !== 'string' || value.length === 0 || value.length > maxBytes) return undefined
+  if (PLAIN.test(value)) return value
   if (BLANK.test(value) || hasInvisible(value)) return undefined
   const bytes = toByteString(value)
   return bytes.length <= maxBytes ? bytes : undefined

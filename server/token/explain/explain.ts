@@ -263,7 +263,7 @@ function visible(name: string | undefined): string | undefined {
 /** The `iss` of a refused token, not verified. */
 function claimedIssuer(token: string): string | undefined {
   try {
-    const [, payload] = decodeCompact(token)
+    const { payload } = decodeCompact(token)
     const iss = Object.hasOwn(payload, 'iss') ? payload['iss'] : undefined
     return typeof iss === 'string' ? iss.slice(0, 256) : undefined
   } catch {

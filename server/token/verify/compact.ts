@@ -10,13 +10,27 @@ const TYPES: readonly string[] = ['jwt', 'at+jwt']
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** Headers that are remembered, and the longest of them, in characters. */
+const MOST_HEADERS = 64
+const LONGEST_HEADER = 512
+
+/** Headers by their base64url text: all tokens that an issuer signs with one key have the same. */
+const headers = new Map<string, JsonObject>()
+
+/** The decoded parts of a token, none of them verified. */
+interface DecodedToken {
+  readonly header: JsonObject
+  readonly payload: JsonObject
+  /** The payload as JSON text. */
+  readonly json: string
+}
+
 /**
  * Splits and decodes the compact form of a signed token (RFC 7515 section 7.1). Lengths are checked before any decoding.
  *
- * @returns Header and payload, neither of them verified.
  * @throws TokenFault
  */
-export function decodeCompact(token: string): [header: JsonObject, payload: JsonObject] {
+export function decodeCompact(token: string): DecodedToken {
   if (token.length > MAX_TOKEN_BYTES)
     throw new TokenFault('malformed', `longer than ${MAX_TOKEN_BYTES} bytes`)
   const parts = token.split('.', 6)
@@ -27,7 +41,21 @@ export function decodeCompact(token: string): [header: JsonObject, payload: Json
     throw new TokenFault('malformed', 'not three parts with dots between them')
   }
   decodePart(signature, 'signature')
-  return [decodeObject(header, 'header'), decodeObject(payload, 'payload')]
+  const decodedHeader = decodeHeader(header)
+  const json = decodeText(payload, 'payload')
+  return { header: decodedHeader, payload: parseObject(json, 'payload'), json }
+}
+
+function decodeHeader(part: string): JsonObject {
+  const known = headers.get(part)
+  if (known !== undefined) return known
+  const header = decodeObject(part, 'header')
+  if (part.length <= LONGEST_HEADER) {
+    if (headers.size >= MOST_HEADERS) headers.clear()
+    // A copy: a slice would keep the whole token.
+    headers.set(Buffer.from(part, 'latin1').toString('latin1'), header)
+  }
+  return header
 }
 
 /** Decodes base64url without padding, in its one canonical spelling (RFC 7515 section 2, RFC 4648 section 3.5). */
@@ -45,24 +73,38 @@ function decodePart(part: string, name: string): Buffer {
  * @throws TokenFault
  */
 export function decodeObject(part: string, name: string): JsonObject {
-  return parseObject(decodePart(part, name), name)
+  return parseObject(decodeText(part, name), name)
+}
+
+/** Decodes one part of a token to text. Bytes that are not UTF-8 are refused: they would turn into other names. */
+function decodeText(part: string, name: string): string {
+  const bytes = decodePart(part, name)
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    throw notJson(name)
+  }
 }
 
 /**
- * Parses a JSON object. Bytes that are not UTF-8 are refused: they would turn into other names.
+ * Parses a JSON object.
  *
  * @param name Name of the text, for the fault.
  * @throws TokenFault
  */
-export function parseObject(json: Uint8Array | string, name: string): JsonObject {
+export function parseObject(json: string, name: string): JsonObject {
   let value: unknown
   try {
-    value = JSON.parse(typeof json === 'string' ? json : UTF8.decode(json))
+    value = JSON.parse(json)
   } catch {
-    throw new TokenFault('malformed', `the ${name} is not JSON in UTF-8`)
+    throw notJson(name)
   }
   if (!isJsonObject(value)) throw new TokenFault('malformed', `the ${name} is not an object`)
   return value
+}
+
+function notJson(name: string): TokenFault {
+  return new TokenFault('malformed', `the ${name} is not JSON in UTF-8`)
 }
 
 /**

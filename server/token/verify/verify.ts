@@ -77,7 +77,7 @@ export async function verify(
 ): Promise<Verification> {
   const names: TokenNames = { kid: undefined, jti: undefined, key: undefined }
   try {
-    const [header, payload] = decodeCompact(token)
+    const { header, payload, json } = decodeCompact(token)
     const { alg, kid } = readHeader(header)
     names.kid = kid === undefined ? undefined : toByteString(kid)
     const trusted = issuers.get(readIssuer(payload))
@@ -91,14 +91,14 @@ export async function verify(
     checkKid(trusted.issuer, kid)
     const keys = await trusted.keys.candidates(alg, kid)
     if (keys.length === 0) throw missingKey(trusted.keys)
-    const { key, bytes } = await verifySignature(token, alg, keys)
+    const key = await verifySignature(token, alg, keys)
     names.key = key.names
     // The key may have been removed during the verification, and its sessions closed without this one.
     if (!trusted.keys.holds(key.id))
       throw new TokenFault('key-removed', 'its key was removed meanwhile')
-    const verified = parseObject(bytes, 'payload')
-    names.jti = readJti(verified)
-    const read = readPayload(trusted.issuer, verified, clock)
+    // From here on the payload is what the key signed: each part of a token has one spelling, and the signature is over it.
+    names.jti = readJti(payload)
+    const read = readPayload(trusted.issuer, payload, clock)
     if (read.expiresAtMs <= clock.wallMs()) throw new TokenFault('expired', 'expired')
     return {
       ok: {
@@ -113,7 +113,7 @@ export async function verify(
         issuedAtMs: read.issuedAtMs,
         expiresAtMs: read.expiresAtMs,
         claimed: read.claimed,
-        payload: Buffer.from(bytes).toString('utf8'),
+        payload: json,
       },
     }
   } catch (error) {
@@ -140,11 +140,11 @@ async function verifySignature(
   token: string,
   alg: string,
   keys: readonly VerificationKey[],
-): Promise<{ key: VerificationKey; bytes: Uint8Array }> {
+): Promise<VerificationKey> {
   for (const key of keys) {
     try {
-      const { payload } = await compactVerify(token, await key.for(alg), { algorithms: [alg] })
-      return { key, bytes: payload }
+      await compactVerify(token, await key.for(alg), { algorithms: [alg] })
+      return key
     } catch {
       // The next key may fit; the failure of each does not matter.
     }
