@@ -46,6 +46,7 @@ export class UserTable {
   readonly #settings: Settings
   readonly #checkRolePattern: RuleOptions['checkRolePattern']
   #users: Map<string, User>
+  #version = 0
   readonly #listeners = new Set<ChangeListener>()
 
   /** @param checkRolePattern See {@link RuleOptions.checkRolePattern}. */
@@ -68,6 +69,11 @@ export class UserTable {
       databases: this.#settings.integer('databases'),
       ...(checkRolePattern ? { checkRolePattern } : {}),
     }
+  }
+
+  /** Grows with each change of a user, before anybody is told of it. */
+  get version(): number {
+    return this.#version
   }
 
   /** The user of new connections. */
@@ -208,6 +214,7 @@ export class UserTable {
    * Redis no client is judged again, and no listener is called.
    */
   requirePassword(password: string): void {
+    this.#version++
     this.#users.set('default', {
       ...this.default,
       noPassword: password === '',
@@ -228,6 +235,7 @@ export class UserTable {
   }
 
   #tell(changes: readonly UserChange[]): number {
+    this.#version++
     let hit = 0
     for (const listener of this.#listeners) hit += listener(changes)
     return hit

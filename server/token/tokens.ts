@@ -55,6 +55,7 @@ export function createTokens(
     fetch,
     catalog,
     findUser: (name) => users.get(name),
+    usersVersion: () => users.version,
     pubsubDefault: () => config.choice('acl-pubsub-default'),
     separators: config.text('placeholder-separators'),
     cacheTimes: config.cached((now) => ({

@@ -92,6 +92,7 @@ export const claims: FuzzTarget = {
     const compiler = new GrantCompiler({
       catalog: CATALOG,
       findUser: () => undefined,
+      usersVersion: () => 0,
       pubsubDefault: () => 'resetchannels',
       separators: ':',
     })

@@ -72,6 +72,7 @@ function compiler(roleRules = '', separators = ':'): GrantCompiler {
   return new GrantCompiler({
     catalog: CATALOG,
     findUser: (name) => (name === 'role:r' ? role : undefined),
+    usersVersion: () => 0,
     pubsubDefault: () => 'resetchannels',
     separators,
   })

@@ -149,20 +149,36 @@ export function userOf(
 /** A fetch that must not be called. */
 export const noFetch: Fetch = () => Promise.reject(new Error('nothing is to be fetched here'))
 
+/** Roles that count their edits. */
+class EditedRoles extends Map<string, User> {
+  version = 0
+
+  override set(name: string, role: User): this {
+    this.version++
+    return super.set(name, role)
+  }
+
+  override delete(name: string): boolean {
+    this.version++
+    return super.delete(name)
+  }
+}
+
 /** An authenticator over a fake clock, with roles that can be edited: `roles.set('role:x', userOf(...))`. */
 export function testAuthenticator(changes: Partial<AuthenticatorParts> = {}): {
   readonly authenticator: TokenAuthenticator
   readonly clock: FakeClock
-  readonly roles: Map<string, User>
+  readonly roles: EditedRoles
 } {
   const clock = new FakeClock(NOW * 1000)
-  const roles = new Map<string, User>()
+  const roles = new EditedRoles()
   const authenticator = new TokenAuthenticator({
     issuers: [testIssuer()],
     clock,
     fetch: noFetch,
     catalog: CATALOG,
     findUser: (name) => roles.get(name),
+    usersVersion: () => roles.version,
     pubsubDefault: () => 'resetchannels',
     separators: ':',
     ...changes,

@@ -51,6 +51,8 @@ export interface CompiledGrant {
   readonly expiresAtMs: number
   /** The token that it was compiled from. */
   readonly token: VerifiedToken
+  /** The {@link GrantParts.usersVersion} that it was compiled at. */
+  readonly usersVersion: number
 }
 
 /** The parts that a {@link GrantCompiler} is built with. */
@@ -58,6 +60,8 @@ export interface GrantParts {
   readonly catalog: CommandCatalog
   /** Finds a stored user (byte string): a role `role:<name>`, a ceiling. */
   readonly findUser: (userName: string) => User | undefined
+  /** Differs after each change of the stored users. */
+  readonly usersVersion: () => number
   /** The directive `acl-pubsub-default`, as it is now. */
   readonly pubsubDefault: () => PubsubDefault
   /** The directive `placeholder-separators`, as bytes. */
@@ -128,6 +132,7 @@ export class GrantCompiler {
       issuedAtMs: token.issuedAtMs,
       expiresAtMs: token.expiresAtMs,
       token,
+      usersVersion: this.#parts.usersVersion(),
     }
   }
 
@@ -142,11 +147,12 @@ export class GrantCompiler {
    */
   recompile(grant: CompiledGrant, token: VerifiedToken = grant.token): CompiledGrant {
     const isNew = token !== grant.token
-    if (!isNew && grant.roles.length === 0) return grant
+    const usersVersion = this.#parts.usersVersion()
+    if (!isNew && (grant.roles.length === 0 || usersVersion === grant.usersVersion)) return grant
     const { selectors } = isSilent(token.claimed) ? grant.user : this.#selectorsOf(token)
     if (!isNew && selectors === grant.user.selectors) return grant
     const user = selectors === grant.user.selectors ? grant.user : { ...grant.user, selectors }
-    return { ...grant, user, issuerCeiling: token.issuer.ceiling, token }
+    return { ...grant, user, issuerCeiling: token.issuer.ceiling, token, usersVersion }
   }
 
   /** The identity of a session of this grant, under the current ceilings. */

@@ -101,16 +101,26 @@ export function issuerLabel(alias: string | undefined): string {
  * token, and the one that the token's header claims.
  */
 export function namesOf(subject: RevocationSubject): readonly (readonly [IdentityKind, string])[] {
-  const { sub, jti, group, roles, kid, key, issuerAlias } = subject
-  const names: (readonly [IdentityKind, string])[] = [['sub', sub]]
-  if (jti !== undefined) names.push(['jti', jti])
-  if (group !== undefined) names.push(['group', group])
-  if (kid !== undefined) names.push(['kid', kid])
-  if (key.kid !== undefined && key.kid !== kid) names.push(['kid', key.kid])
-  names.push(['key', key.thumbprint])
-  for (const role of new Set(roles)) names.push(['role', role])
-  names.push(['issuer', issuerLabel(issuerAlias)], ['all', ''])
+  const names: (readonly [IdentityKind, string])[] = []
+  eachName(subject, (kind, name) => names.push([kind, name]))
   return names
+}
+
+/** Visits the names of {@link namesOf}. */
+export function eachName(
+  subject: RevocationSubject,
+  visit: (kind: IdentityKind, name: string) => void,
+): void {
+  const { sub, jti, group, roles, kid, key, issuerAlias } = subject
+  visit('sub', sub)
+  if (jti !== undefined) visit('jti', jti)
+  if (group !== undefined) visit('group', group)
+  if (kid !== undefined) visit('kid', kid)
+  if (key.kid !== undefined && key.kid !== kid) visit('kid', key.kid)
+  visit('key', key.thumbprint)
+  for (const role of roles.length > 1 ? new Set(roles) : roles) visit('role', role)
+  visit('issuer', issuerLabel(issuerAlias))
+  visit('all', '')
 }
 
 /** Reports whether a session is of the issuer that FROM names, if there is one. */

@@ -4,7 +4,7 @@ import type { Subscriber } from '../../pubsub/subscriber.ts'
 import { compileGlob } from '../../../shared/glob.ts'
 import type { CompiledGrant } from '../grant/grants.ts'
 import { targetTest } from './channels.ts'
-import { isFrom, isInScope, namesOf } from './revocation.ts'
+import { eachName, isFrom, isInScope } from './revocation.ts'
 import type { IdentityKind, RevocationOrder } from './revocation.ts'
 
 /** `ALL` needs no index. */
@@ -31,26 +31,26 @@ export class SessionIndex {
   }
 
   add(client: Client, grant: CompiledGrant): void {
-    for (const [kind, name] of namesOf(grant)) {
-      if (kind === 'all') continue
+    eachName(grant, (kind, name) => {
+      if (kind === 'all') return
       const clients = this.#byKind[kind]
       const known = clients.get(name)
       if (known === undefined) clients.set(name, client)
       else if (known instanceof Set) known.add(client)
       else if (known !== client) clients.set(name, new Set([known, client]))
-    }
+    })
   }
 
   /** @param grant The one that the session was added with. */
   delete(client: Client, grant: CompiledGrant): void {
-    for (const [kind, name] of namesOf(grant)) {
-      if (kind === 'all') continue
+    eachName(grant, (kind, name) => {
+      if (kind === 'all') return
       const clients = this.#byKind[kind]
       const known = clients.get(name)
       if (known === client) clients.delete(name)
       else if (known instanceof Set && known.delete(client) && known.size === 0)
         clients.delete(name)
-    }
+    })
   }
 
   /** The sessions of a name. */

@@ -60,6 +60,33 @@ describe('the users', () => {
   })
 })
 
+describe('The version of the users', () => {
+  test('differs after each change of one, and for those who are told of it', () => {
+    const table = newTable()
+    const seen = [table.version]
+    table.onChange(() => {
+      seen.push(table.version)
+      return 0
+    })
+    table.setUser('role:a', ['+get'])
+    table.deleteUsers(['role:a', 'nobody'])
+    table.replaceAll([])
+    const [user] = table.list()
+    table.replaceSome(new Map([['b', user && { ...user, name: 'b' }]]))
+    table.requirePassword('x')
+    seen.push(table.version)
+    expect(new Set(seen).size).toBe(6)
+  })
+
+  test('is the same after a command that changes none', () => {
+    const table = newTable()
+    const before = table.version
+    table.deleteUsers(['nobody'])
+    table.setUser('a', ['+nothing-of-this-name'])
+    expect(table.version).toBe(before)
+  })
+})
+
 describe('ACL DELUSER', () => {
   test('deletes those that exist, each once', () => {
     const table = newTable()

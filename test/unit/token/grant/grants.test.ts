@@ -425,6 +425,22 @@ describe('editing a role re-evaluates a live session', () => {
     )
   })
 
+  test('asks for no role while no user has changed', async () => {
+    const asked: string[] = []
+    let version = 1
+    const { authenticator } = testAuthenticator({
+      findUser: (name) => (asked.push(name), undefined),
+      usersVersion: () => version,
+    })
+    const result = await authenticator.authenticate(tokenFor({ roles: ['r'] }))
+    const grant = 'ok' in result ? result.ok : undefined
+    expect(grant && authenticator.recompile(grant)).toBe(grant)
+    expect(asked).toEqual(['role:r'])
+    version++
+    expect(grant && authenticator.recompile(grant)).toBe(grant)
+    expect(asked).toEqual(['role:r', 'role:r'])
+  })
+
   test('that changes nothing yields the same object', async () => {
     const tested = testAuthenticator()
     tested.roles.set('role:r', userOf('role:r', '+subscribe &a &{sub}'))
