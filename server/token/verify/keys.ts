@@ -2,6 +2,7 @@ import { createHash, createPublicKey, scryptSync, webcrypto } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { isJsonObject, toByteString } from '../text.ts'
 import type { JsonObject } from '../text.ts'
+import { ProvenTokens } from './proven.ts'
 
 /** Algorithms with a shared secret (RFC 7518 section 3.2). */
 export const SECRET_ALGORITHMS: readonly string[] = ['HS256', 'HS384', 'HS512']
@@ -58,6 +59,8 @@ export interface VerificationKey {
   readonly names: KeyNames
   /** The algorithms that it may verify, by its type and by the `alg` of its key set. */
   readonly algorithms: readonly string[]
+  /** Tokens that it has verified. */
+  readonly proven: ProvenTokens
   /** The key for one of its algorithms. */
   for(algorithm: string): KeyObject | Promise<webcrypto.CryptoKey>
 }
@@ -84,6 +87,7 @@ export function secretKey(secret: Uint8Array): SecretKey {
       digests: [digest(octets), digest(secret)],
     },
     algorithms: SECRET_ALGORITHMS,
+    proven: new ProvenTokens(),
     for: (algorithm) => {
       let key = imported.get(algorithm)
       if (key === undefined) {
@@ -108,7 +112,8 @@ export function publicKey(
     thumbprint: jwkThumbprint(key),
     digests: [digest(spki)],
   }
-  return { id: fingerprint(spki), kid, names, algorithms, for: () => key }
+  const proven = new ProvenTokens()
+  return { id: fingerprint(spki), kid, names, algorithms, proven, for: () => key }
 }
 
 /** Thumbprint of a public key (RFC 7638 section 3): the required members of its JWK in the order of their names, hashed. */

@@ -8,6 +8,7 @@ import { pinnedAlgorithms } from './issuer.ts'
 import type { Issuer, PayloadRules } from './issuer.ts'
 import type { KeyNames, VerificationKey } from './keys.ts'
 import type { KeySet } from './key-set.ts'
+import { digestOf } from './proven.ts'
 import { MAX_TOKEN_BYTES, refuse, TokenFault } from './refusal.ts'
 import type { TokenNames, TokenRefusal } from './refusal.ts'
 import { plainName, toByteString } from '../text.ts'
@@ -141,9 +142,12 @@ async function verifySignature(
   alg: string,
   keys: readonly VerificationKey[],
 ): Promise<VerificationKey> {
+  const digest = digestOf(token)
   for (const key of keys) {
+    if (key.proven.has(digest)) return key
     try {
       await compactVerify(token, await key.for(alg), { algorithms: [alg] })
+      key.proven.add(digest)
       return key
     } catch {
       // The next key may fit; the failure of each does not matter.
