@@ -157,6 +157,8 @@ type LoginHost = Pick<
 export class Login {
   readonly #parts: LoginHost
   readonly #nobody: Identity
+  /** Whoever comes over TCP, one object for all of them. */
+  #stranger: Identity
   readonly #failures: LoginFailures
 
   constructor(parts: LoginHost) {
@@ -164,12 +166,15 @@ export class Login {
     this.#failures = new LoginFailures(parts)
     const user = newUser(parts.table.catalog, '', { pubsubDefault: 'resetchannels' })
     this.#nobody = { user, ceilings: [], token: undefined }
+    this.#stranger = this.#nobody
   }
 
   /** The identity before any login. */
   initialIdentity(transport: Client['origin']['transport']): Identity {
     if (comesByHttp(transport)) return this.#nobody
-    return { user: this.#parts.users.default, ceilings: [], token: undefined }
+    const user = this.#parts.users.default
+    if (this.#stranger.user !== user) this.#stranger = { user, ceilings: [], token: undefined }
+    return this.#stranger
   }
 
   /**

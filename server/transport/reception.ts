@@ -67,15 +67,24 @@ export function connectPublisher(host: ReceptionHost, peer: HttpPeer): Publisher
 
 function newClient(
   host: ReceptionHost,
-  origin: Omit<ClientOrigin, 'id' | 'connectedMs'>,
+  peer: Omit<ClientOrigin, 'id' | 'connectedMs'>,
   sink: Sink,
   protocol: Protocol,
   limits: ClientLimits,
 ): Client {
   const { clients, clock, flusher, login } = host
-  const whole = { ...origin, id: clients.takeId(), connectedMs: clock.monotonicMs() }
+  // Written out: spread together, each would keep whatever else the peer has, 110 bytes.
+  const origin: ClientOrigin = {
+    id: clients.takeId(),
+    transport: peer.transport,
+    address: peer.address,
+    localAddress: peer.localAddress,
+    listener: peer.listener,
+    origin: peer.origin,
+    connectedMs: clock.monotonicMs(),
+  }
   const identity = login.initialIdentity(origin.transport)
-  const client = new Client(whole, identity, protocol, limits, sink, flusher, clients)
+  const client = new Client(origin, identity, protocol, limits, sink, flusher, clients)
   clients.add(client)
   return client
 }

@@ -10,6 +10,7 @@ import { FULL, TOO_FAST, type Admission } from './admission.ts'
 import { ProxyHeaders } from './proxy-headers.ts'
 import type { ProxiedClient } from './proxy-protocol.ts'
 import {
+  forgetAddresses,
   readAsStream,
   readHead,
   SharedReadBuffer,
@@ -296,7 +297,7 @@ function admit(
   const keepAliveSeconds = host.config.seconds('tcp-keepalive')
   if (keepAliveSeconds > 0) accepted.setKeepAlive(true, keepAliveSeconds * 1000)
   const { socket, start } = read()
-  if (socket !== accepted) socket.on('error', destroyOnError)
+  forgetAddresses(socket)
   const sink = new SocketSink(socket, host.admission.departures)
   const connection = connectTcp(host, peer, sink)
   host.admission.joined(connection.client, peer.ip)
