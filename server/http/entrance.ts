@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import { isLoopback, leavesLoopback, plainAddress } from '../addresses.ts'
 import type { Rejection } from '../command/counters.ts'
 import type { Core } from '../core.ts'
@@ -15,6 +15,18 @@ export interface Entrance {
   readonly waiting?: WaitingSockets | undefined
 }
 
+/** A request as it is judged: one of the framework, or one that does without it. */
+export interface EntranceRequest {
+  readonly raw: Pick<IncomingMessage, 'rawHeaders' | 'socket'>
+  readonly headers: IncomingMessage['headers']
+  readonly socket: IncomingMessage['socket']
+  readonly host: string
+  readonly ip: string
+  /** Behind trusted proxies: the hops, the nearest first. */
+  readonly ips?: string[] | undefined
+  readonly query: unknown
+}
+
 /** An HTTP answer instead of a client. */
 export interface Refusal {
   readonly status: number
@@ -27,7 +39,7 @@ const RETRY_AFTER_SECONDS = 5
 
 /** Counts a new client by its address, unless the listener has counted its connection. */
 export function refusalOfRate(
-  request: FastifyRequest,
+  request: EntranceRequest,
   ip: string,
   { core, waiting }: Entrance,
 ): Refusal | undefined {
@@ -39,7 +51,7 @@ export function refusalOfRate(
 
 /** Judges by which address of this machine a request came, and from which page. */
 export function refusalOfPlace(
-  request: FastifyRequest,
+  request: EntranceRequest,
   { core: { config, counters, peerLog }, listener }: Entrance,
 ): Refusal | undefined {
   const { localAddress = '' } = request.raw.socket
@@ -65,7 +77,7 @@ export function refusalOfPlace(
  * A browser sends cookies with the requests of any page: one counts as a token only where the page is known. A request for a stream
  * of the own origin has no Origin, but says so (Fetch Metadata).
  */
-export function refusalOfCookie(request: FastifyRequest, core: Core): Refusal | undefined {
+export function refusalOfCookie(request: EntranceRequest, core: Core): Refusal | undefined {
   const isAmbient =
     core.config.text('ws-token-cookie') !== '' &&
     request.headers.origin === undefined &&
@@ -98,7 +110,7 @@ export function rejectionRefusal(rejection: Rejection): Refusal {
 
 /** The token of a request, from wherever the directives allow one. */
 export function tokenOf(
-  request: FastifyRequest,
+  request: EntranceRequest,
   { config }: Core,
   { cookie = true, query = true } = {},
 ): string | undefined {
@@ -108,7 +120,7 @@ export function tokenOf(
       authorization: headers.authorization,
       cookie: headers.cookie,
       subprotocols: headers['sec-websocket-protocol'],
-      query: request.query as Record<string, unknown>,
+      query: (request.query ?? {}) as Record<string, unknown>,
     },
     {
       cookieName: cookie ? config.text('ws-token-cookie') : '',

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import { plainAddress } from '../addresses.ts'
 
 /** Most headers of one request. */
@@ -15,6 +15,9 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'sec-websocket-key',
   'sec-websocket-version',
 ])
+
+/** Lengths of their names: most headers have another. */
+const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE_HEADERS].map(({ length }) => length))
 
 /** Status and text of a request whose headers are refused. */
 interface HeaderProblem {
@@ -34,12 +37,21 @@ export function headerProblem(rawHeaders: readonly string[]): HeaderProblem | un
   }
   const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] ?? '').toLowerCase()
+    const raw = rawHeaders[at] ?? ''
+    if (!SINGLE_LENGTHS.has(raw.length)) continue
+    const name = raw.toLowerCase()
     if (!SINGLE_HEADERS.has(name)) continue
     if (seen.has(name)) return { status: 400, error: `more than one header ${name}` }
     seen.add(name)
   }
   return undefined
+}
+
+/** The addresses of a request, as the framework tells them. */
+interface PeerRequest {
+  readonly ip: string
+  readonly ips?: string[] | undefined
+  readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>
 }
 
 /**
@@ -48,7 +60,7 @@ export function headerProblem(rawHeaders: readonly string[]): HeaderProblem | un
  *
  * @returns Empty for a socket that is gone.
  */
-export function peerAddress(request: Pick<FastifyRequest, 'ip' | 'ips' | 'socket'>): string {
+export function peerAddress(request: PeerRequest): string {
   const hops = request.ips ?? [request.ip]
   for (let at = hops.length - 1; at >= 0; at--) {
     const address = plainAddress(hops[at] ?? '')

@@ -15,11 +15,13 @@ interface RespcastPluginOptions {
   readonly core: Core
   readonly keepAlive: KeepAlive
   readonly waiting?: WaitingSockets
+  /** The application is this project's own. */
+  readonly isOwn?: boolean
 }
 
 /** The core as a Fastify plugin: the WebSocket at `ws-path`, streams of events, requests that publish, and `app.respcast`. */
 export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (app, options) => {
-  const { core, keepAlive, waiting } = options
+  const { core, keepAlive, waiting, isOwn = false } = options
   app.decorate('respcast', handleOf(core))
   await openWebSocketRoute(app, {
     core,
@@ -27,6 +29,7 @@ export const respcastPlugin: FastifyPluginAsync<RespcastPluginOptions> = async (
     listener: 'public',
     path: core.config.text('ws-path'),
     waiting,
+    isOwn,
   })
   const eventsPath = core.config.text('http-events-path')
   if (eventsPath !== '') {
@@ -58,7 +61,7 @@ export async function createPublicApp(
   tls: ServerTls | undefined,
 ): Promise<FastifyInstance> {
   const app = createHttpServer(core, 'public', waiting, tls)
-  await app.register(respcastPlugin, { core, keepAlive, waiting })
+  await app.register(respcastPlugin, { core, keepAlive, waiting, isOwn: true })
   const { config } = core
   const document = openApiDocument({
     publish: config.text('http-publish-path'),

@@ -14,10 +14,10 @@ import { guardPeers, type ServerTls } from '../transport/tls.ts'
 import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import { headerProblem, MAX_HEADERS } from './headers.ts'
 import { limitPipelines } from './pipelines.ts'
+import { endInTime, REQUEST_TIMEOUT_MS } from './stalled.ts'
 
 /** Limits on requests: slow or endless ones must not hold sockets and memory. */
 const HEADERS_TIMEOUT_MS = 5_000
-const REQUEST_TIMEOUT_MS = 10_000
 const HANDSHAKE_TIMEOUT_MS = 5_000
 /** Between two requests. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000
@@ -162,18 +162,12 @@ function endRefusedUpgrades(app: FastifyInstance): void {
   const upgrades = new WeakSet<IncomingMessage>()
   app.server.on('upgrade', (request: IncomingMessage) => {
     upgrades.add(request)
-    // ws turns this off when it takes the socket over. The listener stays with the socket: it must not hold the request.
-    request.socket.setTimeout(REQUEST_TIMEOUT_MS)
-    request.socket.on('timeout', destroySocket)
+    endInTime(request.socket)
   })
   app.addHook('onResponse', (request, _reply, done) => {
     if (upgrades.has(request.raw)) request.raw.socket.destroySoon()
     done()
   })
-}
-
-function destroySocket(this: IncomingMessage['socket']): void {
-  this.destroy()
 }
 
 /**

@@ -110,6 +110,11 @@ export class Admission {
     else this.#arrivals[listener].enter(go)
   }
 
+  /** As {@link whenDue}, if nothing has to be waited for. @returns False otherwise: `go` was not called. */
+  atOnce(listener: ClientOrigin['listener'], go: () => void): boolean {
+    return this.#early === undefined && this.#arrivals[listener].enterAtOnce(go)
+  }
+
   #takeEarly(): readonly EarlyArrival[] {
     const early = this.#early ?? []
     this.#early = undefined

@@ -31,6 +31,14 @@ export class Arrivals {
     this.#schedule()
   }
 
+  /** Lets a newcomer in at once. @returns False if this turn has no time left: then it has to wait. */
+  enterAtOnce(go: () => void): boolean {
+    if (this.#waiting.length > 0 || this.#spentMs >= SLICE_MS) return false
+    this.#letIn(go)
+    this.#schedule()
+    return true
+  }
+
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true

@@ -44,6 +44,30 @@ describe('the path of the WebSocket', () => {
   })
 })
 
+describe('an upgrade that the framework does not see', () => {
+  test('is answered as one that it does', async () => {
+    const server = await open.server()
+    const direct = await open.upgrade(server.httpPort, { path: '/ws' })
+    const routed = await open.upgrade(server.httpPort, { path: '/ws?x=1' })
+    const names = ({ headers }: typeof direct): string[] => [...headers.keys()]
+    expect([direct.status, routed.status]).toEqual([101, 101])
+    expect(names(direct)).toEqual(names(routed))
+    await assertAlive(open, server)
+  })
+
+  test('is refused as one that it does', async () => {
+    const server = await open.server()
+    const headers = { Origin: 'https://evil.test' }
+    const direct = await open.upgrade(server.httpPort, { path: '/ws', headers })
+    const routed = await open.upgrade(server.httpPort, { path: '/ws?x=1', headers })
+    const shown = ({ headers: sent }: typeof direct): unknown =>
+      [...sent].filter(([name]) => name !== 'date')
+    expect([direct.status, routed.status]).toEqual([403, 403])
+    expect(shown(direct)).toEqual(shown(routed))
+    expect((await direct.ended).equals(await routed.ended)).toBe(true)
+  })
+})
+
 describe('an upgrade that is refused', () => {
   test.each([
     [404, { path: '/nowhere' }],

@@ -46,6 +46,18 @@ describe('Newcomers', () => {
     expect([next(), next(), next(), next()]).toEqual(['cd', 'ef', 'g', ''])
   })
 
+  test('that cannot wait are let in at once, or not at all', () => {
+    const { arrivals, come, look, next } = open(2)
+    let count = 0
+    const enter = (): boolean => arrivals.enterAtOnce(() => count++)
+    expect(enter()).toBe(true)
+    come('abc')
+    expect([look(), enter()]).toEqual(['ab', false])
+    expect(next()).toBe('c')
+    expect(enter()).toBe(true)
+    expect(count).toBe(2)
+  })
+
   test('do not overtake those that wait', () => {
     const { come, look, next } = open(3)
     come('abcd')
