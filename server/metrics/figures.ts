@@ -213,7 +213,13 @@ const DOWN_CAUSES: Readonly<Record<DownCause, 0>> = {
 const GAP_CAUSES = { ...DOWN_CAUSES, moved: 0 }
 
 /** Reasons for which an entry of the shared log is not taken, from 0 as well. */
-const REJECTED_ENTRIES: Readonly<Record<RejectedEntry, 0>> = { unsigned: 0, forged: 0, broken: 0 }
+const REJECTED_ENTRIES: Readonly<Record<RejectedEntry | 'replayed' | 'unknown', 0>> = {
+  unsigned: 0,
+  forged: 0,
+  broken: 0,
+  replayed: 0,
+  unknown: 0,
+}
 
 /** A sample for each label value that is known before it is counted, and for each that was counted. */
 function countsBy(

@@ -224,6 +224,8 @@ describe('what gateways agree on', () => {
       'respcast_control_rejected_total{reason="unsigned"} 2',
       'respcast_control_rejected_total{reason="forged"} 0',
       'respcast_control_rejected_total{reason="broken"} 0',
+      'respcast_control_rejected_total{reason="replayed"} 0',
+      'respcast_control_rejected_total{reason="unknown"} 0',
       'respcast_control_questions_total{outcome="partial"} 3',
       'respcast_control_lease_seconds 9.5',
       'respcast_cluster_nodes 2',
