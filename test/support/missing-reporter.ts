@@ -10,7 +10,7 @@ const PROGRAMS: readonly (readonly [names: readonly string[], debian: string])[]
   [['redis-cli', 'valkey-cli'], 'redis-tools'],
   [['chromium', 'chromium-browser', 'google-chrome'], 'chromium'],
   [['openssl'], 'openssl'],
-  [['python3'], 'python3 python3-redis'],
+  [['python3'], 'python3 python3-redis python3-jwt python3-django python3-yaml'],
   [['cc'], 'gcc libc6-dev libhiredis-dev'],
   [['prometheus'], 'prometheus'],
   [['ruby'], 'ruby ruby-jwt'],
@@ -18,6 +18,8 @@ const PROGRAMS: readonly (readonly [names: readonly string[], debian: string])[]
   [['nginx'], 'nginx-light libnginx-mod-stream'],
   [['haproxy'], 'haproxy'],
   [['caddy'], 'caddy'],
+  [['systemd-analyze'], 'systemd'],
+  [['go'], 'golang-go golang-github-golang-jwt-jwt-v5-dev'],
 ]
 
 /** Says at the end which tests were skipped, and how to get them, where the default reporter gives a number. */
