@@ -38,14 +38,15 @@ export interface EventNames {
 }
 
 /**
- * Reads `channel=` and `pattern=`, each any number of times, from a query string.
+ * Reads `channel=` and `pattern=`, each any number of times, from a query string; or `login`, which asks for none.
  *
  * @returns The reason why it cannot be served, as a sentence for the peer.
  */
 export function readEventNames(query: string): EventNames | string {
   const channels: string[] = []
   const patterns: string[] = []
-  for (const part of query.split('&')) {
+  const parts = query.split('&')
+  for (const part of parts) {
     const [, field, encoded = ''] = /^(channel|pattern)=(.*)$/s.exec(part) ?? []
     if (field === undefined) continue
     const name = percentDecoded(encoded, true)
@@ -53,7 +54,7 @@ export function readEventNames(query: string): EventNames | string {
     if (field === 'channel') channels.push(name)
     else patterns.push(name)
   }
-  return channels.length + patterns.length > 0
+  return channels.length + patterns.length > 0 || parts.includes('login')
     ? { channels, patterns }
     : 'a channel or a pattern is needed'
 }

@@ -120,6 +120,13 @@ const EVENTS = {
       namesOf('channel', 'Channels: any bytes, percent-encoded.'),
       namesOf('pattern', 'Patterns, as of PSUBSCRIBE.'),
       {
+        name: 'login',
+        in: 'query',
+        description: 'Asks for no names: the stream tells of the login only.',
+        allowEmptyValue: true,
+        schema: { type: 'string', maxLength: 0 },
+      },
+      {
         name: 'token',
         in: 'query',
         description: 'A token, with ws-token-query only.',

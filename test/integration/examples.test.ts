@@ -72,7 +72,8 @@ async function publish(channel: string, payload: string): Promise<void> {
 }
 
 test('the client library may be loaded by pages of every origin, and nothing else of the server', async () => {
-  for (const name of ['client.js', 'client.global.js', 'tabs.js', 'tabs-worker.js']) {
+  const names = ['client.js', 'client.global.js', 'tabs.js', 'tabs-worker.js', 'fallback.js']
+  for (const name of names) {
     const { status, headers } = await fetch(`${server.url}/client/${name}`)
     expect([name, status]).toEqual([name, 200])
     expect(headers.get('access-control-allow-origin')).toBe('*')

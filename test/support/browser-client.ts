@@ -5,7 +5,7 @@ import type { Environment } from '../../web/client/environment.ts'
 import { settingsOf, type ConnectOptions } from '../../web/client/options.ts'
 
 /** What the client library has in a browser, of Node.js and the package `ws`. */
-const ENVIRONMENT: Environment = {
+export const ENVIRONMENT: Environment = {
   clock: {
     wallMs: () => systemClock.wallMs(),
     monotonicMs: () => systemClock.monotonicMs(),

@@ -145,8 +145,9 @@ export class Connection {
     let openSocket: OpenSocket | undefined
     try {
       token = await this.tokens.current()
-      const { shareTabs, tabsWorker } = this.#settings
+      const { fallsBack, shareTabs, tabsWorker } = this.#settings
       if (shareTabs) openSocket = await environment.shareTabs?.(this.#url, token, tabsWorker)
+      else if (fallsBack) openSocket = await environment.fallBack?.(this.#url, environment)
     } catch (error) {
       if (epoch === this.#epoch) this.#withoutToken(error)
       return

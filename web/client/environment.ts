@@ -55,6 +55,15 @@ export interface Environment {
     token: string | undefined,
     script: string | URL | undefined,
   ): Promise<OpenSocket | undefined>
+  /**
+   * Gets the socket to use where WebSockets may be broken; undefined where that is not possible. Never rejects.
+   *
+   * @param environment Its sockets are used while they work.
+   */
+  fallBack?(
+    url: string,
+    environment: Pick<Environment, 'clock' | 'openSocket'>,
+  ): Promise<OpenSocket | undefined>
   /** The device reports no network. The report may be wrong. */
   isOffline(): boolean
   /**

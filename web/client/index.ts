@@ -2,6 +2,7 @@ import { RespcastClient } from './client.ts'
 import type { AnyCodec } from './codec.ts'
 import { environmentOf } from './browser-environment.ts'
 import type { Environment } from './environment.ts'
+import { loadFallback } from './fallback/load-fallback.ts'
 import { loadTabs } from './tabs/load-tabs.ts'
 import { settingsOf } from './options.ts'
 import type { ConnectOptions } from './options.ts'
@@ -42,7 +43,11 @@ export function connect<Channels extends object>(
 export function connect(
   url: string,
   options: ConnectOptions = {},
-  environment: Environment = { ...environmentOf(options.WebSocket), shareTabs: loadTabs },
+  environment: Environment = {
+    ...environmentOf(options.WebSocket),
+    shareTabs: loadTabs,
+    fallBack: loadFallback,
+  },
 ): unknown {
   const settings = settingsOf(options)
   environment.checkAddress?.(url)

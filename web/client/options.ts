@@ -77,6 +77,11 @@ export interface CommonOptions {
   /** Default: the global one. Node.js 20 has none: pass that of the package `ws`. */
   readonly WebSocket?: WebSocketConstructor
   readonly reconnect?: ReconnectOptions
+  /**
+   * `['websocket', 'sse']`: server-sent events, and requests to publish, where two WebSockets in a row fail without one ever having
+   * been open. With `share: 'tabs'` it has no effect. Default: WebSockets only.
+   */
+  readonly transports?: readonly ('websocket' | 'sse')[]
   /** Time without received data after which the connection is probed. Milliseconds; default 25,000. */
   readonly heartbeatMs?: number
   /** Time limit for connecting and logging in. Milliseconds; default 10,000. */
@@ -98,6 +103,7 @@ export interface Settings {
   readonly codec: CodecName | AnyCodec
   readonly signal: AbortSignal | undefined
   readonly shareTabs: boolean
+  readonly fallsBack: boolean | undefined
   readonly tabsWorker: string | URL | undefined
   readonly heartbeatMs: number
   readonly reconnect: Required<ReconnectOptions>
@@ -120,6 +126,7 @@ export function settingsOf(options: ConnectOptions): Settings {
     codec: options.codec ?? 'bytes',
     signal: options.signal,
     shareTabs: options.share === 'tabs',
+    fallsBack: options.transports?.includes('sse'),
     tabsWorker: options.tabsWorker,
     heartbeatMs: duration(options, 'heartbeatMs', 25_000),
     reconnect: { baseMs: 500, maxMs: 20_000, resetAfterMs: 10_000, ...options.reconnect },

@@ -22,12 +22,15 @@ function reportSizes(): Plugin {
   }
 }
 
-/** Keeps `tabs.js` a file of its own, beside whatever loads it. */
+/** Keeps `tabs.js` and `fallback.js` files of their own, beside whatever loads it. */
 function separateTabs(): Plugin {
   return {
     name: 'separate-tabs',
     enforce: 'pre',
-    resolveId: (id) => (id === './tabs.ts' ? { id: './tabs.js', external: true } : undefined),
+    resolveId: (id) =>
+      id === './tabs.ts' || id === './fallback.ts'
+        ? { id: id.replace('.ts', '.js'), external: true }
+        : undefined,
   }
 }
 
@@ -61,7 +64,7 @@ function bareWorkerAddress(): Plugin {
 }
 
 /**
- * Builds the parts that `share: 'tabs'` loads on demand. The worker is whole: it shares no file with the page.
+ * Builds the parts that `share: 'tabs'` and `transports` load on demand. The worker is whole: it shares no file with the page.
  *
  * `tabs.js` is not minified: bundlers look for `new SharedWorker(new URL("...", import.meta.url), { type: "module" })` with quotes,
  * and a minifier makes other strings of them.
@@ -70,9 +73,10 @@ function alsoBuildTabs(): Plugin {
   return {
     name: 'also-build-tabs',
     async closeBundle() {
-      for (const [name, minify] of [
-        ['tabs', false],
-        ['tabs-worker', true],
+      for (const [folder, name, minify] of [
+        ['tabs', 'tabs', false],
+        ['tabs', 'tabs-worker', true],
+        ['fallback', 'fallback', true],
       ] as const) {
         await build({
           ...shared,
@@ -82,7 +86,7 @@ function alsoBuildTabs(): Plugin {
             ...output,
             minify,
             emptyOutDir: false,
-            lib: { entry: `tabs/${name}.ts`, formats: ['es'], fileName: () => `${name}.js` },
+            lib: { entry: `${folder}/${name}.ts`, formats: ['es'], fileName: () => `${name}.js` },
             rolldownOptions: { output: { minify } },
           },
         })

@@ -6,6 +6,8 @@ test.each([
   ['token=x&channel=a%26b+c%2B&other=1', ['a&b c+'], []],
   ['pattern=%ff=', [], ['\xff=']],
   ['channel=', [''], []],
+  ['login', [], []],
+  ['login&channel=a', ['a'], []],
 ])('the query %j names %j and the patterns %j', (query, channels, patterns) => {
   expect(readEventNames(query)).toEqual({ channels, patterns })
 })
