@@ -1,7 +1,7 @@
 /* fanbench: one epoll thread that loads a pub/sub server over loopback and counts deliveries.
  *
  *   cc -O2 -o fanbench fanbench.c
- *   fanbench --proto resp2|resp3|ws|uws|natsws --port P [--pid SERVER_PID] --subs N [--channels C]
+ *   fanbench --proto resp2|resp3|ws|sse|http|uws|natsws --port P [--pid SERVER_PID] --subs N [--channels C]
  *            [--each K] [--own 0|1] [--settle S] [--pattern K] [--payload B] [--pipeline D] [--publishers N] [--messages M] [--rate R --seconds S] [--path /ws] [--token T]
  *
  * Throughput mode (default): each of N publishers (one) keeps D PUBLISH commands in flight until M were acknowledged in all
@@ -11,6 +11,7 @@
  * matter, and no length byte can pass for it. Replies to PUBLISH are counted by their line ends.
  * With --each every subscriber takes K channels instead of one, the same as the others or (--own 1) K of its own: for memory.
  * With --settle it waits S seconds before each look at the server's memory, so that a collector of garbage comes to its turn.
+ * With sse subscribers are streams of events, and publishers WebSockets; with http publishers send requests over one connection each.
  * With --pid it also reads the server's CPU time (user+system) and peak memory: the figure that noise on a shared machine moves least.
  */
 #define _GNU_SOURCE
@@ -29,12 +30,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum proto { RESP2, RESP3, WS, UWS, NATSWS };
+enum proto { RESP2, RESP3, WS, UWS, NATSWS, HTTP };
 static enum proto P = RESP2;
 static int port = 6379, nsubs = 50, nchan = 1, payload = 32, depth = 16, npat = 0, npub = 1, each = 0, own = 0, settle = 0;
 static long messages = 100000;
 static double rate = 0, seconds = 5;
-static int serverpid = 0;
+static int serverpid = 0, events = 0;
 static const char *path = "/ws", *token = NULL, *subproto = "resp3", *host = "127.0.0.1";
 
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
@@ -99,6 +100,7 @@ static void handshake(int fd) {
 }
 static void subscribe(int fd, const char *chan, int pat) {
   char b[4096], r[16384]; size_t n = 0;
+  if (events) { n = sprintf(b, "GET /events?%s=%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", pat ? "pattern" : "channel", chan, token ? token : ""); sendall(fd, b, n); rxuntil(fd, "event: subscribed", r, sizeof r); return; }
   if (P == RESP2 || P == RESP3 || P == WS) {
     const char *a[2] = { pat ? "PSUBSCRIBE" : "SUBSCRIBE", chan }; size_t l[2] = { strlen(a[0]), strlen(chan) };
     n = command(b, 2, a, l); sendall(fd, b, n); rxuntil(fd, "subscribe", r, sizeof r);
@@ -125,7 +127,7 @@ static int cmpd(const void *a, const void *b) { double x = *(double *)a, y = *(d
 int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     const char *k = argv[i], *v = i + 1 < argc ? argv[i + 1] : ""; i++;
-    if (!strcmp(k, "--proto")) P = !strcmp(v, "resp3") ? RESP3 : !strcmp(v, "ws") ? WS : !strcmp(v, "uws") ? UWS : !strcmp(v, "natsws") ? NATSWS : RESP2;
+    if (!strcmp(k, "--proto")) P = !strcmp(v, "resp3") ? RESP3 : !strcmp(v, "ws") ? WS : !strcmp(v, "sse") ? (events = 1, WS) : !strcmp(v, "http") ? HTTP : !strcmp(v, "uws") ? UWS : !strcmp(v, "natsws") ? NATSWS : RESP2;
     else if (!strcmp(k, "--port")) port = atoi(v); else if (!strcmp(k, "--host")) host = v; else if (!strcmp(k, "--subs")) nsubs = atoi(v); else if (!strcmp(k, "--channels")) nchan = atoi(v);
     else if (!strcmp(k, "--payload")) payload = atoi(v); else if (!strcmp(k, "--pipeline")) depth = atoi(v); else if (!strcmp(k, "--messages")) messages = atol(v);
     else if (!strcmp(k, "--rate")) rate = atof(v); else if (!strcmp(k, "--seconds")) seconds = atof(v); else if (!strcmp(k, "--pid")) serverpid = atoi(v);
@@ -139,13 +141,13 @@ int main(int argc, char **argv) {
   sleep(settle);
   long rss0 = serverpid ? rss_of(serverpid, "VmRSS") : 0; double tc = now();
   for (int i = 0; i < nsubs; i++) {
-    fds[i] = dial(); if (P == WS || P == UWS || P == NATSWS) handshake(fds[i]);
+    fds[i] = dial(); if (!events && (P == WS || P == UWS || P == NATSWS)) handshake(fds[i]);
     if (P == RESP3) { char r[8192]; sendall(fds[i], "HELLO 3\r\n", 9); rxuntil(fds[i], "modules", r, sizeof r); }
     if (each) { subscribe_each(fds[i], i); continue; }
     snprintf(chan, sizeof chan, "bench.%d", i % nchan); subscribe(fds[i], chan, 0);
   }
   /* idle patterns that never match: what they cost a PUBLISH */
-  if (npat) { int fd = dial(); if (P == WS) handshake(fd); for (int i = 0; i < npat; i++) { char p[64]; snprintf(p, sizeof p, "idle.%d.*", i); subscribe(fd, p, 1); } }
+  if (npat) { int fd = dial(); if (P == WS && !events) handshake(fd); for (int i = 0; i < npat; i++) { char p[64]; snprintf(p, sizeof p, "idle.%d.*", i); subscribe(fd, p, 1); } }
   struct publisher *pubs = calloc(npub, sizeof *pubs);
   for (int i = 0; i < npub; i++) {
     pubs[i].fd = dial(); if (P == WS || P == UWS || P == NATSWS) handshake(pubs[i].fd);
@@ -156,8 +158,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < nsubs; i++) { fcntl(fds[i], F_SETFL, O_NONBLOCK); struct epoll_event e = { .events = EPOLLIN, .data.u64 = i }; epoll_ctl(ep, EPOLL_CTL_ADD, fds[i], &e); }
   for (int i = 0; i < npub; i++) { fcntl(pubs[i].fd, F_SETFL, O_NONBLOCK); struct epoll_event e = { .events = EPOLLIN, .data.u64 = (uint64_t)nsubs + i }; epoll_ctl(ep, EPOLL_CTL_ADD, pubs[i].fd, &e); }
 
-  int acked = P == RESP2 || P == RESP3 || P == WS;
-  char *body = malloc(payload + 1); memset(body, 'x', payload); size_t cap = (size_t)(payload + 256) * (npub > 1 ? depth + 16 : depth > 4096 ? depth : 4096); for (int i = 0; i < npub; i++) pubs[i].obuf = malloc(cap);
+  int acked = P == RESP2 || P == RESP3 || P == WS || P == HTTP; size_t head = P == HTTP ? 2048 : 256;
+  char *body = malloc(payload + 1); memset(body, 'x', payload); size_t cap = (size_t)(payload + head) * (npub > 1 ? depth + 16 : depth > 4096 ? depth : 4096); for (int i = 0; i < npub; i++) pubs[i].obuf = malloc(cap);
   size_t bufsz = 1 << 20; char *mem = malloc(bufsz + 4), *rb = mem + 3; char (*carry)[3] = calloc(nsubs + npub, 3);
   uint64_t sent = 0, ack = 0, recv = 0; double cpu0 = serverpid ? cpu_of(serverpid) : 0, t0 = now(), tend = 0;
   /* per message: how many subscribers its channel has */
@@ -182,8 +184,9 @@ int main(int argc, char **argv) {
       int c = sent % nchan; snprintf(chan, sizeof chan, "bench.%d", c);
       char ts[24]; snprintf(ts, sizeof ts, "~#~#%016llx", (unsigned long long)nowns()); memcpy(body, ts, 20);
       if (p->ooff && p->ooff == p->olen) p->ooff = p->olen = 0;
-      if (cap - p->olen < (size_t)payload + 256) { memmove(p->obuf, p->obuf + p->ooff, p->olen - p->ooff); p->olen -= p->ooff; p->ooff = 0; }
-      if (acked) { const char *a[3] = { "PUBLISH", chan, body }; size_t l[3] = { 7, strlen(chan), payload }; p->olen += command(p->obuf + p->olen, 3, a, l); }
+      if (cap - p->olen < (size_t)payload + head) { memmove(p->obuf, p->obuf + p->ooff, p->olen - p->ooff); p->olen -= p->ooff; p->ooff = 0; }
+      if (P == HTTP) p->olen += sprintf(p->obuf + p->olen, "POST /publish/%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%.*s", chan, token ? token : "", payload, payload, body);
+      else if (acked) { const char *a[3] = { "PUBLISH", chan, body }; size_t l[3] = { 7, strlen(chan), payload }; p->olen += command(p->obuf + p->olen, 3, a, l); }
       else { char *tmp = malloc(payload + 128); int k = P == UWS ? sprintf(tmp, "P %s ", chan) : sprintf(tmp, "PUB %s %d\r\n", chan, payload); memcpy(tmp + k, body, payload); k += payload; if (P == NATSWS) { tmp[k++] = '\r'; tmp[k++] = '\n'; } p->olen += wsframe(p->obuf + p->olen, P == UWS ? 1 : 2, tmp, k); free(tmp); }
       sent++; p->sent++; expect += per[c];
     }
@@ -200,7 +203,7 @@ int main(int argc, char **argv) {
       ssize_t r = read(fd, rb, bufsz); if (r < 0) { if (errno == EAGAIN) continue; die("read"); } if (r == 0) { fprintf(stderr, "closed by server after %lu deliveries\n", recv); exit(3); }
       /* the last three bytes of the read before stand in front of this one */
       memcpy(mem, carry[k], 3); char *e = rb + r; memcpy(carry[k], e - 3, 3);
-      if (k >= nsubs) { if (acked) { char prev = mem[2]; uint64_t lines = 0; for (char *q = rb; q < e; prev = *q++) lines += *q == '\n' && prev == '\r'; ack += lines; pubs[k - nsubs].ack += lines; } continue; }
+      if (k >= nsubs) { if (P == HTTP) { uint64_t done = 0; for (char *q = mem; (q = memmem(q, e - q, "{\"re", 4)); q += 4) done++; ack += done; pubs[k - nsubs].ack += done; } else if (acked) { char prev = mem[2]; uint64_t lines = 0; for (char *q = rb; q < e; prev = *q++) lines += *q == '\n' && prev == '\r'; ack += lines; pubs[k - nsubs].ack += lines; } continue; }
       uint64_t c = 0, tn = latmode ? nowns() : 0; char *q = mem;
       while ((q = memmem(q, e - q, "~#~#", 4))) { c++; q += 4; if (latmode && e - q >= 16 && nlat < caplat) { char h[17]; memcpy(h, q, 16); h[16] = 0; lat[nlat++] = (tn - strtoull(h, NULL, 16)) / 1e3; } }
       recv += c;

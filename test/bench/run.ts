@@ -86,6 +86,8 @@ async function startFor(contender: Contender): Promise<BenchServer> {
   switch (contender) {
     case 'respcast tcp':
     case 'respcast ws':
+    case 'respcast sse':
+    case 'respcast http':
       return startRespcast(PORTS.respcast, PORTS.http, OWN_ROOT)
     case 'against tcp':
     case 'against ws':
@@ -140,11 +142,12 @@ function runLoad(
   load: readonly string[],
   token: string,
 ): LoadResult | undefined {
+  const [, protocol = ''] = contender.split(' ')
   const speaks =
-    contender.endsWith(' ws') && contender !== 'nats ws'
-      ? ['--proto', 'ws', '--port', String(server.httpPort), '--path', '/ws', '--token', token]
-      : contender === 'nats ws'
-        ? ['--proto', 'natsws', '--port', String(server.port)]
+    contender === 'nats ws'
+      ? ['--proto', 'natsws', '--port', String(server.port)]
+      : ['ws', 'sse', 'http'].includes(protocol)
+        ? ['--proto', protocol, '--port', String(server.httpPort), '--token', token]
         : ['--proto', 'resp3', '--port', String(server.port)]
   const args = ['-c', LOAD_CPU, binary, ...speaks, '--pid', String(server.pid), ...load]
   const { stdout, stderr } = spawnSync('taskset', args, { timeout: 120_000 })
@@ -203,7 +206,8 @@ async function measure(
       const load = loadOf(scenario, contender)
       try {
         if (!COLD.includes(scenario.measure)) {
-          if (contender !== 'bare node') runLoad(binary, contender, server, WARM_UP, token)
+          if (contender !== 'bare node' && contender !== 'respcast http')
+            runLoad(binary, contender, server, WARM_UP, token)
           // Figures are those of a server that has run under this load: compiling for it takes half a second of its core.
           if (scenario.measure !== 'connects') runLoad(binary, contender, server, load, token)
         }

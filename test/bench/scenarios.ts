@@ -24,6 +24,8 @@ export interface Scenario {
 export type Contender =
   | 'respcast tcp'
   | 'respcast ws'
+  | 'respcast sse'
+  | 'respcast http'
   | 'against tcp'
   | 'against ws'
   | 'valkey'
@@ -136,6 +138,24 @@ export const SCENARIOS: readonly Scenario[] = [
     load: '--subs 100 --each 10000 --messages 0'.split(' '),
     against: ['respcast tcp', 'valkey'],
     measure: 'subscription memory',
+  },
+  {
+    name: 'streams of events, 1 -> 500, pipeline 16',
+    load: ['--subs', '500', '--pipeline', '16', '--messages', '10000'],
+    against: ['respcast ws', 'respcast sse'],
+    measure: 'deliveries',
+  },
+  {
+    name: 'streams of events, 1 -> 500, pipeline 1',
+    load: ['--subs', '500', '--pipeline', '1', '--messages', '3000'],
+    against: ['respcast ws', 'respcast sse'],
+    measure: 'deliveries',
+  },
+  {
+    name: 'HTTP publish, keep-alive, 32 connections',
+    load: ['--subs', '0', '--pipeline', '1', '--publishers', '32', '--messages', '60000'],
+    against: ['respcast http'],
+    measure: 'publishes',
   },
   {
     name: 'connects with a token per second',
