@@ -10,12 +10,12 @@ const OUTPUTS = [
     script: 'build:client',
     sources: ['web/client', 'shared'],
   },
-  {
-    // The types of both are in one folder, which the build of the client empties.
-    files: ['dist/react/react.js', 'dist/client/types/web/react/index.d.ts'],
-    script: 'build:react',
-    sources: ['web/react', 'web/client', 'shared'],
-  },
+  // The types of all are in one folder, which the build of the client empties.
+  ...['react', 'vue', 'svelte', 'testing'].map((name) => ({
+    files: [`dist/${name}/${name}.js`, `dist/client/types/web/${name}/index.d.ts`],
+    script: `build:${name}`,
+    sources: [`web/${name}`, 'web/store', 'web/client', 'shared'],
+  })),
   {
     files: ['dist/page/index.html'],
     script: 'build:page',
@@ -29,7 +29,14 @@ const OUTPUTS = [
   {
     files: ['dist/package/package.json'],
     script: 'build:package',
-    sources: ['web/package', 'web/react', 'web/client', 'shared', 'package.json', 'docs/client.md'],
+    sources: [
+      ...['package', 'react', 'vue', 'svelte', 'testing', 'store', 'client'].map(
+        (name) => `web/${name}`,
+      ),
+      'shared',
+      'package.json',
+      'docs/client.md',
+    ],
   },
 ]
 

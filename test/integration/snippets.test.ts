@@ -19,6 +19,8 @@ const SURROUNDINGS = `
     function show(value: string | Uint8Array): void
     function draw(value: unknown): void
     function reload(what: unknown): void
+    const App: import('vue').Component
+    const props: { readonly id: string }
     function Lines(props: { lines: readonly string[] }): ReactNode
     interface Channels {
       'room:*': { text: string; by: string }
@@ -45,6 +47,8 @@ const CONFIG = {
       respcast: [join(ROOT, 'dist/server/embed.d.ts')],
       'respcast/client': [join(ROOT, 'web/client/index.ts')],
       'respcast/react': [join(ROOT, 'web/react/index.ts')],
+      'respcast/vue': [join(ROOT, 'web/vue/index.ts')],
+      'respcast/testing': [join(ROOT, 'web/testing/index.ts')],
       '/client/client.js': [join(ROOT, 'web/client/index.ts')],
       redis: [join(ROOT, 'node_modules/@redis/client')],
     },
