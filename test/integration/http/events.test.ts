@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openEvents, type EventSource } from '../../support/event-source.ts'
+import { folderWith } from '../../support/folder.ts'
+import { HttpClient } from '../../support/http-client.ts'
 import { DEFAULT_USER, eventually, opener, receiversOf } from '../../support/opened.ts'
 import { seededRandom } from '../../support/random.ts'
 import type { ServerOptions, TestGateway } from '../../support/server.ts'
@@ -207,6 +211,25 @@ describe('Who reads events', () => {
       const token = await server.mint('42', { channels: ['*'] })
       expect((await eventsOf(server, `channel=a&token=${token}`)).status).toBe(status)
     }
+  })
+
+  test('has no log that repeats its token, wherever that came', async () => {
+    const logFile = join(folderWith(), 'log')
+    const server = await open.server({ directives: { 'ws-token-query': 'yes' }, logFile })
+    const good = await server.mint('42', { channels: ['a'] })
+    const bad = `${good.slice(0, -4)}AAAA`
+    for (const token of [good, bad]) {
+      const source = await eventsOf(server, `channel=b&token=${token}`)
+      await source.ended()
+      const http = new HttpClient(server.httpPort, { authorization: `Bearer ${token}` })
+      open.onEnd(() => http.close())
+      await http.post(`/publish/a?token=${token}`, 'x')
+    }
+    const log = readFileSync(logFile, 'utf8')
+    const [, claims = '', signature = ''] = good.split('.')
+    expect(log).toContain('jwt:42')
+    expect(log).not.toContain(claims)
+    expect(log).not.toContain(signature.slice(0, 20))
   })
 
   test('may rely on a cookie on a page that is known: of an allowed origin, or of this one', async () => {
