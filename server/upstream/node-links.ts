@@ -290,8 +290,14 @@ export class NodeLinks {
     if (this.#beaconSource.state === 'in') rinse.begin()
   }
 
-  stop(): void {
+  /** It waits for nothing any more: other links take the names. */
+  endRinse(): void {
     this.#rinse?.cancel()
+    this.#rinse = undefined
+  }
+
+  stop(): void {
+    this.endRinse()
     this.#timer.cancel()
     this.command.link.stop()
     this.subscriber.link.stop()

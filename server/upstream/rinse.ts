@@ -3,20 +3,23 @@ import type { Clock, Timer } from '../clock.ts'
 /** Marks begin so, beacons with a digit. */
 export const MARK = 'mark '
 
-/** The longest wait for marks, in ms. */
+/** The longest wait for the other marks once one has come, in ms. */
 const MOST_MS = 1_000
 
-/** The wait until a mark of each node has come back, or for so long that it will not. */
+/**
+ * The wait until a mark of each node has come back, or for so long after the first one that the others will not. Until one has come,
+ * the node that they come through may stand still, with what was published before in front of it.
+ */
 export class Rinse {
   readonly #mark: string
   readonly #clock: Clock
   readonly #leastMs: number
   readonly #done: () => void
   readonly #send: (mark: string) => number
-  readonly #limit: Timer
   readonly #seen = new Set<string>()
   readonly #sinceMs: number
   #missing: number | undefined
+  #limit: Timer | undefined
   #rest: Timer | undefined
 
   /**
@@ -36,7 +39,6 @@ export class Rinse {
     this.#done = done
     this.#send = send
     this.#sinceMs = clock.monotonicMs()
-    this.#limit = clock.after(MOST_MS, () => this.#end())
   }
 
   /** Sends the marks: they are heard from now on. */
@@ -49,11 +51,12 @@ export class Rinse {
   came(text: string): void {
     if (!text.startsWith(this.#mark)) return
     this.#seen.add(text)
+    this.#limit ??= this.#clock.after(MOST_MS, () => this.#end())
     this.#check()
   }
 
   cancel(): void {
-    this.#limit.cancel()
+    this.#limit?.cancel()
     this.#rest?.cancel()
   }
 

@@ -194,6 +194,7 @@ export class ClusterUpstream extends SharedUpstream {
       .map(([address, links]) => ({ links, rank: rankOf(this.#id, address) }))
       .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
     const home = ranked[0]?.links
+    this.#home?.endRinse()
     this.#home = home
     this.#isHomeClear = this.#isFirstHome
     if (home === undefined || this.#isFirstHome) {

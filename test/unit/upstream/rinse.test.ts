@@ -45,13 +45,24 @@ test('takes the least time where some node cannot be asked', () => {
   expect(ends()).toBe(1)
 })
 
-test('ends after a second without a mark, and never once it was cancelled', () => {
-  const late = rinse(1)
-  late.own.begin()
-  late.clock.advance(1_000)
-  expect(late.ends()).toBe(1)
-  const cancelled = rinse(1)
-  cancelled.own.cancel()
-  cancelled.clock.advance(5_000)
-  expect(cancelled.ends()).toBe(0)
+test('ends a second after the first mark, where another does not come', () => {
+  const { clock, own, ends } = rinse(2)
+  own.begin()
+  clock.advance(500)
+  own.came(`${MARK}7/1`)
+  clock.advance(999)
+  expect(ends()).toBe(0)
+  clock.advance(1)
+  expect(ends()).toBe(1)
+})
+
+test('waits for the first mark as long as its node stands still, and does not end once it was cancelled', () => {
+  const { clock, own, ends } = rinse(2)
+  own.begin()
+  clock.advance(60_000)
+  expect(ends()).toBe(0)
+  own.came(`${MARK}7/0`)
+  own.cancel()
+  clock.advance(60_000)
+  expect(ends()).toBe(0)
 })
