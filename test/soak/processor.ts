@@ -59,7 +59,7 @@ export function takeSeats(): Seats {
       preferServer: ({ pid }) => {
         // Its main thread only: those that collect garbage and compile beside it compete with the clients, and come after the probe.
         run('taskset', '-c', '-p', `${first}`, `${pid}`)
-        preferSession(pid, -20)
+        preferSession(pid, -10)
       },
       preferProbe: ({ pid }) => preferSession(pid, -20),
     }
