@@ -12,9 +12,9 @@ import { bytesOf } from '../client/arguments.ts'
 import type { DataIn, NameIn } from '../client/channels.ts'
 import type { RespcastClient } from '../client/client.ts'
 import type { AnyCodec, CodecName, DataOf } from '../client/codec.ts'
-import type { Binary, Bytes, ConnectionState, Message, SubscriptionKind } from '../client/types.ts'
+import type { Binary, Bytes, ConnectionState, Message } from '../client/types.ts'
 import { ChannelStore } from '../store/channel-store.ts'
-import type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-store.ts'
+import type { AnyClient, ChannelOptions, ChannelState } from '../store/channel-store.ts'
 
 const ClientContext = createContext<AnyClient | undefined>(undefined)
 
@@ -69,16 +69,6 @@ function useAnyClient(): AnyClient {
   return client
 }
 
-/** Options of {@link useChannel}. */
-export interface ChannelOptions<Data, Value> extends ChannelReaction<Data, Value> {
-  /** Default `channel`. */
-  readonly kind?: SubscriptionKind
-  /** Instead of the client's. Of two objects the one of the last rendering counts. */
-  readonly codec?: CodecName | AnyCodec
-  /** The value before the first message. Taken when the channel begins. */
-  readonly initial?: Value
-}
-
 /** {@link ChannelOptions} that name a codec, which makes the data. */
 type CodedOptions<Choice extends CodecName | AnyCodec, Value> = ChannelOptions<
   DataOf<Choice>,
@@ -92,7 +82,7 @@ type CodedOptions<Choice extends CodecName | AnyCodec, Value> = ChannelOptions<
  * component is gone, so that mounting again (StrictMode, navigation) neither misses messages nor causes traffic. A change of the
  * name starts over with the initial value.
  *
- * The data has the type of the `codec` here, else that of the channel in {@link Register}.
+ * Of two `codec` objects the one of the last rendering counts. The data has the type of the `codec` here, else that of the channel in {@link Register}.
  *
  * @param name Undefined or null: not known yet. Nothing is subscribed, and the status is `pending`.
  * @example

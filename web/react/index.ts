@@ -1,6 +1,10 @@
-export type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-store.ts'
+export type {
+  AnyClient,
+  ChannelOptions,
+  ChannelReaction,
+  ChannelState,
+} from '../store/channel-store.ts'
 export { RespcastProvider, useRespcast } from './hooks.ts'
 export type { ProviderProps, Register } from './hooks.ts'
 export { useChannel } from './hooks.ts'
-export type { ChannelOptions } from './hooks.ts'
 export { useConnection } from './hooks.ts'

@@ -52,6 +52,29 @@ export interface ChannelReaction<Data, Value> {
   onGap?(gap: Gap): void
 }
 
+/** Options of a channel, as the bindings take them. */
+export interface ChannelOptions<Data, Value> extends ChannelReaction<Data, Value> {
+  /** Default `channel`. */
+  readonly kind?: SubscriptionKind
+  /** Instead of the client's. */
+  readonly codec?: CodecName | AnyCodec
+  /** The value before the first message. Taken when the channel begins. */
+  readonly initial?: Value
+}
+
+/** Makes the store of a channel. @param name Undefined or null: not known yet. */
+export function channelStore<Data, Value>(
+  client: AnyClient,
+  name: Bytes | null | undefined,
+  options: ChannelOptions<Data, Value>,
+): ChannelStore<Data, Value> {
+  const { kind = 'channel', codec, initial } = options
+  // Without an initial value the type of the value has undefined.
+  const store = new ChannelStore<Data, Value>(client, { kind, name, codec }, initial as Value)
+  store.reaction = options
+  return store
+}
+
 /** The subscribing methods of a client, without the types of its channels. */
 type Hearing = Record<
   'subscribe' | 'psubscribe' | 'ssubscribe',

@@ -1,7 +1,6 @@
-import type { AnyCodec, CodecName } from '../client/codec.ts'
-import type { Bytes, ConnectionState, Message, SubscriptionKind } from '../client/types.ts'
-import { ChannelStore } from '../store/channel-store.ts'
-import type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-store.ts'
+import type { Bytes, ConnectionState, Message } from '../client/types.ts'
+import { channelStore } from '../store/channel-store.ts'
+import type { AnyClient, ChannelOptions, ChannelState } from '../store/channel-store.ts'
 
 /**
  * A store of Svelte that can be read.
@@ -11,16 +10,6 @@ import type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-
 export interface ReadableStore<Value> {
   /** Calls `run` at once and at each change. @returns Ends that. */
   subscribe(run: (value: Value) => void): () => void
-}
-
-/** Options of {@link channel}. */
-export interface ChannelOptions<Data, Value> extends ChannelReaction<Data, Value> {
-  /** Default `channel`. */
-  readonly kind?: SubscriptionKind
-  /** Instead of the client's. */
-  readonly codec?: CodecName | AnyCodec
-  /** The value before the first message. */
-  readonly initial?: Value
 }
 
 /**
@@ -39,9 +28,7 @@ export function channel<Data = unknown, Value = Message<Data> | undefined>(
   name: Bytes,
   options: ChannelOptions<Data, Value> = {},
 ): ReadableStore<ChannelState<Value>> {
-  const { kind = 'channel', codec, initial } = options
-  const store = new ChannelStore<Data, Value>(client, { kind, name, codec }, initial as Value)
-  store.reaction = options
+  const store = channelStore(client, name, options)
   return {
     subscribe: (run) => {
       const end = store.subscribe(() => run(store.snapshot()))
@@ -61,4 +48,9 @@ export function connection(client: AnyClient): ReadableStore<ConnectionState> {
   }
 }
 
-export type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-store.ts'
+export type {
+  AnyClient,
+  ChannelOptions,
+  ChannelReaction,
+  ChannelState,
+} from '../store/channel-store.ts'

@@ -1,10 +1,9 @@
 import { inject, onScopeDispose, shallowRef, toValue, watch } from 'vue'
 import type { InjectionKey, MaybeRefOrGetter, Plugin, ShallowRef } from 'vue'
-import type { AnyCodec, CodecName } from '../client/codec.ts'
 import type { RespcastClient } from '../client/client.ts'
-import type { Bytes, ConnectionState, Message, SubscriptionKind } from '../client/types.ts'
-import { ChannelStore } from '../store/channel-store.ts'
-import type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-store.ts'
+import type { Bytes, ConnectionState, Message } from '../client/types.ts'
+import { channelStore } from '../store/channel-store.ts'
+import type { AnyClient, ChannelOptions, ChannelState } from '../store/channel-store.ts'
 
 const CLIENT: InjectionKey<AnyClient> = Symbol('respcast')
 
@@ -31,16 +30,6 @@ function anyClient(): AnyClient {
   return client
 }
 
-/** Options of {@link useChannel}. */
-export interface ChannelOptions<Data, Value> extends ChannelReaction<Data, Value> {
-  /** Default `channel`. */
-  readonly kind?: SubscriptionKind
-  /** Instead of the client's. */
-  readonly codec?: CodecName | AnyCodec
-  /** The value before the first message. */
-  readonly initial?: Value
-}
-
 /**
  * Hears a channel as long as the component, or the scope, lives, and a second longer.
  *
@@ -54,17 +43,11 @@ export function useChannel<Data = unknown, Value = Message<Data> | undefined>(
   options: ChannelOptions<Data, Value> = {},
 ): Readonly<ShallowRef<ChannelState<Value>>> {
   const client = anyClient()
-  const { kind = 'channel', codec, initial } = options
-  const storeOf = (of: Bytes | null | undefined): ChannelStore<Data, Value> => {
-    const store = new ChannelStore<Data, Value>(client, { kind, name: of, codec }, initial as Value)
-    store.reaction = options
-    return store
-  }
-  const state = shallowRef(storeOf(undefined).snapshot())
+  const state = shallowRef(channelStore(client, undefined, options).snapshot())
   watch(
     () => toValue(name),
     (of, _before, onCleanup) => {
-      const store = storeOf(of)
+      const store = channelStore(client, of, options)
       const end = store.subscribe(() => {
         state.value = store.snapshot()
       })
@@ -88,4 +71,9 @@ export function useConnection(): Readonly<ShallowRef<ConnectionState>> {
   return state
 }
 
-export type { AnyClient, ChannelReaction, ChannelState } from '../store/channel-store.ts'
+export type {
+  AnyClient,
+  ChannelOptions,
+  ChannelReaction,
+  ChannelState,
+} from '../store/channel-store.ts'
