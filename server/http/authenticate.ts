@@ -1,9 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { Client } from '../client/client.ts'
 import type { Core } from '../core.ts'
+import type { ErrorLine } from '../resp/reply-writer.ts'
 import { basicOf } from './credentials.ts'
 import { rejectionRefusal, tokenOf } from './entrance.ts'
 import { failureOf, failureOfLine, type Failure } from './failure.ts'
+
+/** Redis' own answer to who has not logged in. */
+export const NO_AUTH: ErrorLine = 'NOAUTH Authentication required.'
 
 /** For ACL LOG: the command that logs in. */
 const OBJECT = 'http'
@@ -32,7 +36,7 @@ export async function authenticate(
     if (failed && failed.waitMs > 0) await login.waited(failed.waitMs)
     if (failed) return failureOfLine(failed.error)
   } else {
-    return failureOfLine('NOAUTH Authentication required.')
+    return failureOfLine(NO_AUTH)
   }
   // It gave way to others, or the server ends.
   return client.closed ? failureOf(rejectionRefusal('maxclients')) : undefined

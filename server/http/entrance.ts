@@ -4,7 +4,7 @@ import type { Rejection } from '../command/counters.ts'
 import type { Core } from '../core.ts'
 import type { WaitingSockets } from '../transport/waiting-sockets.ts'
 import { tokenOfUpgrade } from './credentials.ts'
-import { peerAddress } from './headers.ts'
+import { headerProblem, peerAddress } from './headers.ts'
 import { isOriginAllowed } from './origin.ts'
 
 /** A way in for clients: a listener, and what judges those who come by it. */
@@ -47,6 +47,16 @@ export function refusalOfRate(
   const isCounted =
     waiting !== undefined && ip === plainAddress(request.raw.socket.remoteAddress ?? '')
   return !isCounted && core.admission.isTooFast('http', ip) ? rejectionRefusal('rate') : undefined
+}
+
+/** Judges a request that is no upgrade by all that is known before anybody logs in. */
+export function refusalOfRequest(
+  request: EntranceRequest,
+  entrance: Entrance,
+): Refusal | undefined {
+  // The server's own listeners have looked at the headers. An embedding application's may keep more, or drop some.
+  const problem = entrance.waiting === undefined ? headerProblem(request.raw.rawHeaders) : undefined
+  return problem ?? refusalOfPlace(request, entrance) ?? refusalOfCookie(request, entrance.core)
 }
 
 /** Judges by which address of this machine a request came, and from which page. */

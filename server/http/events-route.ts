@@ -8,15 +8,9 @@ import type { KeepAlive } from '../transport/keep-alive.ts'
 import { connectEvents } from '../transport/reception.ts'
 import { authenticate } from './authenticate.ts'
 import { allowPage, answerPreflight } from './cors.ts'
-import {
-  refusalOfCookie,
-  refusalOfPlace,
-  refusalOfRate,
-  rejectionRefusal,
-  type Entrance,
-} from './entrance.ts'
+import { refusalOfRate, refusalOfRequest, rejectionRefusal, type Entrance } from './entrance.ts'
 import { fail, failureOf, failureOfLine, type Failure } from './failure.ts'
-import { headerProblem, peerAddress } from './headers.ts'
+import { peerAddress } from './headers.ts'
 import { percentDecoded } from './percent.ts'
 
 /** Time after which an EventSource comes back by itself, in ms; the close event of a stream may say otherwise. */
@@ -115,14 +109,10 @@ async function begin(
   reply: FastifyReply,
   route: EventsRoute,
 ): Promise<EventStream | Failure> {
-  const { core, waiting } = route
+  const { core } = route
   const ip = peerAddress(request)
   const { socket } = request.raw
-  // Of an embedding application's server too, which may keep more headers, or drop some.
-  const refusal =
-    (waiting === undefined ? headerProblem(request.raw.rawHeaders) : undefined) ??
-    refusalOfPlace(request, route) ??
-    refusalOfCookie(request, core)
+  const refusal = refusalOfRequest(request, route)
   if (refusal) return failureOf(refusal)
   allowPage(request, reply, core)
   const names = readEventNames(request.originalUrl.split('?').slice(1).join('?'))

@@ -7,9 +7,9 @@ import { AddressRates, PeerRates } from '../transport/peer-rates.ts'
 import type { PublishAnswer } from '../upstream/backplane.ts'
 import { collectBody } from './body.ts'
 import { allowPage, answerPreflight } from './cors.ts'
-import { refusalOfCookie, refusalOfPlace, type Entrance } from './entrance.ts'
+import { refusalOfRequest, type Entrance } from './entrance.ts'
 import { fail, failureOf, failureOfLine, type Failure } from './failure.ts'
-import { headerProblem, peerAddress } from './headers.ts'
+import { peerAddress } from './headers.ts'
 import { IdempotentAnswers } from './idempotency.ts'
 import { readMessages, type Message } from './messages.ts'
 import { percentDecoded } from './percent.ts'
@@ -127,12 +127,7 @@ class PublishRoute {
 
   #refusal(request: FastifyRequest, reply: FastifyReply, ip: string): Failure | undefined {
     const { clock, config } = this.#core
-    // Of an embedding application's server too, which may keep more headers, or drop some.
-    const isOwn = this.#entrance.waiting !== undefined
-    const refusal =
-      (isOwn ? undefined : headerProblem(request.raw.rawHeaders)) ??
-      refusalOfPlace(request, this.#entrance) ??
-      refusalOfCookie(request, this.#core)
+    const refusal = refusalOfRequest(request, this.#entrance)
     if (refusal) return failureOf(refusal)
     allowPage(request, reply, this.#core)
     const perSecond = config.integer('http-publish-rate-per-ip')

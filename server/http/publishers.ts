@@ -3,15 +3,12 @@ import type { Identity } from '../acl/authorize.ts'
 import { hostAndPort, LocalAddress } from '../addresses.ts'
 import { CLOSES } from '../client/close.ts'
 import type { Core } from '../core.ts'
-import type { ErrorLine } from '../resp/reply-writer.ts'
 import type { Publisher } from '../transport/publisher.ts'
 import { connectPublisher } from '../transport/reception.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, NO_AUTH } from './authenticate.ts'
 import { basicOf } from './credentials.ts'
 import { refusalOfRate, rejectionRefusal, tokenOf, type Entrance } from './entrance.ts'
 import { failureOf, failureOfLine, type Failure } from './failure.ts'
-
-const NO_AUTH: ErrorLine = 'NOAUTH Authentication required.'
 
 /** The publisher of a connection, as long as its requests bring the same credentials. */
 interface Lasting {
