@@ -5,7 +5,7 @@ import { RespcastError } from '../errors.ts'
 import { MAX_TOKEN_BYTES, TokenFault } from './verify/refusal.ts'
 import { MIN_SECRET_BYTES, type PayloadRules } from './verify/issuer.ts'
 import { readHeader } from './verify/compact.ts'
-import { algorithmsOf } from './verify/keys.ts'
+import { algorithmsOf, withoutLineEnd } from './verify/keys.ts'
 import { checkPayload } from './verify/verify.ts'
 import type { JsonObject } from './text.ts'
 
@@ -214,7 +214,7 @@ interface SigningKey {
 function signingKey(options: MinterOptions): SigningKey {
   if (options.secret !== undefined) {
     const { secret, algorithm = 'HS256' } = options
-    const material = withoutLineBreak(Buffer.from(secret))
+    const material = withoutLineEnd(Buffer.from(secret))
     if (!/^HS(256|384|512)$/.test(algorithm)) {
       throw refusal(`${algorithm} does not go with a secret: use HS256, HS384 or HS512`)
     }
@@ -249,13 +249,6 @@ function readPrivateKey(key: string | KeyObject): KeyObject {
     // Its text may hold parts of the key.
     throw refusal('privateKey is no private key in PEM, or is encrypted', { cause })
   }
-}
-
-/** The server leaves out one line break at the end of its file. */
-function withoutLineBreak(bytes: Uint8Array): Uint8Array {
-  const end = bytes.length
-  if (bytes[end - 1] !== 0x0a) return bytes
-  return bytes.subarray(0, bytes[end - 2] === 0x0d ? end - 2 : end - 1)
 }
 
 function explainFaults(check: () => void): void {

@@ -9,7 +9,7 @@ import { JwksCache } from './jwks-cache.ts'
 import type { CacheTimes } from './jwks-cache.ts'
 import { fetchText } from './key-fetch.ts'
 import type { Fetch } from './key-fetch.ts'
-import { algorithmsOf, MAX_JWKS_BYTES, publicKey, secretKey } from './keys.ts'
+import { algorithmsOf, MAX_JWKS_BYTES, publicKey, secretKey, withoutLineEnd } from './keys.ts'
 import type { KeyNames, VerificationKey } from './keys.ts'
 
 /** Time for one request of a key set URL, first byte to last. */
@@ -222,14 +222,14 @@ function tooLong(maxBytes: number): string {
  * @throws RespcastError `ERR_CONFIG` names the directive: the file cannot be read, or its secret is too short.
  */
 export function readSecretFile(file: KeyFile): Uint8Array {
-  const bytes = readKeyFile(file)
-  let end = bytes.length
-  if (bytes[end - 1] === 0x0a) end--
-  if (bytes[end - 1] === 0x0d && end < bytes.length) end--
-  if (end < MIN_SECRET_BYTES) {
-    throw unusable(file, `the secret must be at least ${MIN_SECRET_BYTES} bytes; it has ${end}`)
+  const secret = withoutLineEnd(readKeyFile(file))
+  if (secret.length < MIN_SECRET_BYTES) {
+    throw unusable(
+      file,
+      `the secret must be at least ${MIN_SECRET_BYTES} bytes; it has ${secret.length}`,
+    )
   }
-  return Uint8Array.prototype.slice.call(bytes, 0, end)
+  return Uint8Array.prototype.slice.call(secret)
 }
 
 function readPublicKey(file: KeyFile, algorithms: readonly string[]): VerificationKey {

@@ -4,6 +4,14 @@ import { isJsonObject, toByteString } from '../text.ts'
 import type { JsonObject } from '../text.ts'
 import { ProvenTokens } from './proven.ts'
 
+/** A secret as a file has it, without one line end behind it. */
+export function withoutLineEnd(bytes: Uint8Array): Uint8Array {
+  let end = bytes.length
+  if (bytes[end - 1] === 0x0a) end--
+  if (bytes[end - 1] === 0x0d && end < bytes.length) end--
+  return bytes.subarray(0, end)
+}
+
 /** Algorithms with a shared secret (RFC 7518 section 3.2). */
 export const SECRET_ALGORITHMS: readonly string[] = ['HS256', 'HS384', 'HS512']
 
