@@ -61,6 +61,12 @@ const PLACES = {
   admin: { port: 'admin-port', bind: 'admin-bind' },
 } as const satisfies Readonly<Record<ListenerName, { port: DirectiveName; bind: DirectiveName }>>
 
+/** The HTTP listeners by the names of their sockets. */
+const SOCKET_NAMES = {
+  public: 'http',
+  admin: 'admin',
+} as const satisfies Readonly<Record<HttpListener, ListenerName>>
+
 const NO_SOCKETS: InheritedSockets = { resp: [], http: [], admin: [] }
 
 /** Time that clients have to read their output when the server ends, in ms. */
@@ -271,7 +277,7 @@ export class Gateway {
 
   /** Serves HTTP on sockets that listen already. @returns The port of the first. */
   async #takeHttp(listener: HttpListener, descriptors: readonly number[]): Promise<number> {
-    const name = listener === 'public' ? 'http' : 'admin'
+    const name = SOCKET_NAMES[listener]
     const bound = this.#bound[name]
     for (const fd of descriptors) {
       const app = await this.#createApp(listener)
@@ -338,14 +344,14 @@ export class Gateway {
 
   async #openHttp(listener: HttpListener): Promise<number | undefined> {
     const { config } = this.core
-    const directive = listener === 'public' ? 'http-port' : 'admin-port'
+    const name = SOCKET_NAMES[listener]
+    const { port: directive, bind } = PLACES[name]
     const port = config.integer(directive)
-    const handedOver = this.#sockets[listener === 'public' ? 'http' : 'admin']
+    const handedOver = this.#sockets[name]
     if (handedOver.length > 0) return this.#takeHttp(listener, handedOver)
     if (this.#withoutHttp || (port === 0 && !this.#anyPort)) return undefined
-    const addresses = config.list(listener === 'public' ? 'http-bind' : 'admin-bind')
     let bound: number | undefined
-    for (const text of addresses.flatMap(eachAddress)) {
+    for (const text of config.list(bind).flatMap(eachAddress)) {
       const { host, optional } = bindAddress(text)
       const app = await this.#createApp(listener)
       this.#apps.push({ listener, app })
@@ -353,7 +359,7 @@ export class Gateway {
         // Any free port is the same one on every address.
         await app.listen({ host, port: port === 0 ? (bound ?? 0) : port })
         bound ??= portOf(app)
-        this.#bound[listener === 'public' ? 'http' : 'admin'].push({ host, port: bound })
+        this.#bound[name].push({ host, port: bound })
       } catch (error) {
         if (optional && isAddressMissing(error)) continue
         throw explainListen(error, directive, hostAndPort(host, port))
