@@ -1,4 +1,5 @@
-import { DIRECTIVES } from '../config/directives.ts'
+import { DIRECTIVES, takesEffect } from '../config/directives.ts'
+import { INIT_FLAGS } from './init.ts'
 import { MINT_FLAGS } from './mint-flags.ts'
 
 /** Shells that {@link completion} knows. */
@@ -16,7 +17,6 @@ export const COMMANDS: readonly (readonly [name: string, text: string])[] = [
 ]
 
 const TOKEN_ACTIONS = ['mint', 'verify', 'explain']
-const INIT_FLAGS = ['--issuer', '--audience']
 
 const USAGE = `Usage: respcast completion bash|zsh|fish
 
@@ -31,11 +31,13 @@ const USAGE = `Usage: respcast completion bash|zsh|fish
  * @returns The exit code: 0, or 2 for a shell that is not known.
  */
 export function completion([shell]: readonly string[]): number {
-  const script = scriptFor(shell)
-  ;(script === undefined && shell !== '--help' ? process.stderr : process.stdout).write(
-    script ?? USAGE,
-  )
-  return script === undefined && shell !== '--help' ? 2 : 0
+  const text = shell === '--help' ? USAGE : scriptFor(shell)
+  if (text === undefined) {
+    process.stderr.write(USAGE)
+    return 2
+  }
+  process.stdout.write(text)
+  return 0
 }
 
 function scriptFor(shell: string | undefined): string | undefined {
@@ -52,18 +54,20 @@ function scriptFor(shell: string | undefined): string | undefined {
 }
 
 /** Directives that people set, as flags. */
-const DIRECTIVE_FLAGS = DIRECTIVES.filter(
-  ({ hidden, effect }) => hidden !== true && effect !== 'none',
-).map(({ name }) => `--${name}`)
+const DIRECTIVE_FLAGS = DIRECTIVES.filter(takesEffect).map(({ name }) => `--${name}`)
 
-const mintFlags = (): string[] => MINT_FLAGS.map(([flag]) => flag.split(' ', 1)[0] ?? '')
+/** A flag of `respcast token mint`, without its value, and its help. */
+const MINT: readonly (readonly [flag: string, text: string])[] = MINT_FLAGS.map(([flag, text]) => [
+  flag.split(' ', 1)[0] ?? '',
+  text,
+])
 
 function bash(): string {
   const words = (list: readonly string[]): string => `'${list.join(' ')}'`
   return `_respcast() {
   local word=\${COMP_WORDS[COMP_CWORD]} list
   case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
-    'token mint') list=${words(mintFlags())} ;;
+    'token mint') list=${words(MINT.map(([flag]) => flag))} ;;
     token*) [ "$COMP_CWORD" = 2 ] && list=${words(TOKEN_ACTIONS)} || list=${words(DIRECTIVE_FLAGS)} ;;
     completion*) list=${words(SHELLS)} ;;
     init*) list=${words(INIT_FLAGS)} ;;
@@ -88,10 +92,9 @@ function fish(): string {
     ...TOKEN_ACTIONS.map((name) => line(within('token'), `-a ${name}`)),
     ...SHELLS.map((name) => line(within('completion'), `-f -a ${name}`)),
     ...INIT_FLAGS.map((flag) => line(within('init'), `-x -l ${flag.slice(2)}`)),
-    ...MINT_FLAGS.map(([flag, text]) => {
-      const name = flag.split(' ', 1)[0]?.slice(2) ?? ''
-      return line(within('mint'), `-x -l ${name} -d ${quoted(text)}`)
-    }),
+    ...MINT.map(([flag, text]) =>
+      line(within('mint'), `-x -l ${flag.slice(2)} -d ${quoted(text)}`),
+    ),
     line(inFirst, "-l check -d 'check a configuration'"),
     line(inFirst, "-l strict -d 'count what is open as a fault'"),
     ...DIRECTIVE_FLAGS.map((flag) =>

@@ -1,7 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { hashPassword } from '../acl/password.ts'
 import { RespcastError } from '../errors.ts'
+import { SECRET_MODE } from '../files.ts'
 
 const USAGE = `Usage: respcast init [folder] [--issuer <text>] [--audience <text>]
 
@@ -12,6 +14,9 @@ role, and jwt-secret, which signs tokens. It replaces no file.
   --audience <text>  the aud that names this server, respcast by default
 `
 
+/** Flags of `respcast init`, each followed by its value. */
+export const INIT_FLAGS: readonly string[] = ['--issuer', '--audience']
+
 const CONFIGURATION = 'respcast.conf'
 const USERS = 'users.acl'
 const SECRET = 'jwt-secret'
@@ -21,9 +26,6 @@ const ROLE = 'member'
 
 /** The user with the most that tokens may grant. */
 const CEILING = 'browsers'
-
-/** Readable by its owner only: all of them say who may come in. */
-const OWNER_ONLY = 0o600
 
 /** Answers to the flags of `respcast init`. */
 interface InitOptions {
@@ -59,11 +61,17 @@ export function init(args: readonly string[]): number {
       `${present} is there already, and nothing was written. Name another folder: respcast init <folder>`,
     )
   }
+  const written: string[] = []
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    for (const [name, text] of files)
-      writeFileSync(join(folder, name), text, { mode: OWNER_ONLY, flag: 'wx' })
+    for (const [name, text] of files) {
+      const path = join(folder, name)
+      // All of them say who may come in.
+      writeFileSync(path, text, { mode: SECRET_MODE, flag: 'wx' })
+      written.push(path)
+    }
   } catch (error) {
+    for (const path of written) rmSync(path, { force: true })
     const { message } = error as Error
     throw new RespcastError('ERR_DATA_DIR', `cannot write into ${folder}: ${message}`, {
       cause: error,
@@ -74,10 +82,7 @@ export function init(args: readonly string[]): number {
 }
 
 function readOptions(args: readonly string[]): InitOptions | undefined {
-  const flags = new Map([
-    ['--issuer', 'respcast'],
-    ['--audience', 'respcast'],
-  ])
+  const flags = new Map(INIT_FLAGS.map((flag) => [flag, 'respcast']))
   const rest = [...args]
   const folder = rest[0] === undefined || rest[0].startsWith('-') ? '.' : (rest.shift() as string)
   while (rest.length > 0) {
@@ -94,10 +99,9 @@ function readOptions(args: readonly string[]): InitOptions | undefined {
 }
 
 function usersText(password: string): string {
-  const digest = createHash('sha256').update(password).digest('hex')
   return [
     'user default off',
-    `user admin on #${digest} allkeys allchannels +@all`,
+    `user admin on #${hashPassword(password)} allkeys allchannels +@all`,
     `user role:${ROLE} off resetchannels ` +
       '(resetchannels +subscribe +psubscribe +ssubscribe &news:* &user:{sub}:*) ' +
       '(resetchannels +publish +spublish &typing:{sub})',

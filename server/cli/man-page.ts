@@ -1,4 +1,4 @@
-import { SECTIONS } from '../config/directives.ts'
+import { SECTIONS, takesEffect } from '../config/directives.ts'
 import type { Spec } from '../config/spec.ts'
 import { RESPCAST_VERSION } from '../version.ts'
 import { COMMANDS } from './completions.ts'
@@ -45,7 +45,7 @@ export function manPage(): string {
 
 /** Directives of a section that have an effect; nothing if there is none. */
 function section(title: string, entries: readonly [string, Spec][]): string[] {
-  const shown = entries.filter(([, { hidden, effect }]) => hidden !== true && effect !== 'none')
+  const shown = entries.filter(([, spec]) => takesEffect(spec))
   if (shown.length === 0) return []
   return [
     `.SS ${escaped(title)}`,

@@ -76,6 +76,11 @@ export interface Directive extends Spec {
   readonly name: string
 }
 
+/** Reports whether a directive is shown to people, and changes something in this server. */
+export function takesEffect({ hidden, effect }: Spec): boolean {
+  return hidden !== true && effect !== 'none'
+}
+
 /** All directives, in the order of the manual. */
 export const DIRECTIVES: readonly Directive[] = SECTIONS.flatMap(({ table }) =>
   Object.entries<Spec>(table).map(([name, spec]) => ({ ...spec, name })),

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { check } from '../../../server/cli/check.ts'
@@ -43,6 +43,13 @@ test.each(FILES)('nothing is written where %s is there already', async (name) =>
   await expect(initIn(cwd)).rejects.toThrow(`${name} is there already, and nothing was written`)
   expect(readdirSync(cwd)).toEqual([name])
   expect(readFileSync(join(cwd, name), 'utf8')).toBe('mine')
+})
+
+test('where one of the files cannot be written, none is left', async () => {
+  const cwd = folderWith()
+  symlinkSync('nowhere/users.acl', join(cwd, 'users.acl'))
+  await expect(initIn(cwd)).rejects.toThrow(/cannot write into .*: EEXIST/)
+  expect(readdirSync(cwd)).toEqual(['users.acl'])
 })
 
 test('a folder that cannot be written is named', async () => {
