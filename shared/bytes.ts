@@ -52,6 +52,11 @@ export function byteString(bytes: Uint8Array): string {
   return text
 }
 
+/** The bytes of a {@link byteString}. */
+export function bytesOfString(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text, (unit) => unit.charCodeAt(0))
+}
+
 function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit < 0xe000
 }

@@ -1,3 +1,4 @@
+import { bytesOfString } from '../../shared/bytes.ts'
 import type { ClientClock } from './environment.ts'
 
 /** Time limit of a provider. Milliseconds. */
@@ -132,7 +133,7 @@ export function subjectOf(token: string | undefined): string {
   try {
     const payload = token?.split('.')[1] ?? ''
     const text = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
-    const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0))
+    const bytes = bytesOfString(text)
     const { iss, sub } = JSON.parse(new TextDecoder().decode(bytes)) as Record<
       'iss' | 'sub',
       unknown

@@ -1,13 +1,11 @@
-import { byteString, utf8Bytes, utf8Text } from '../../shared/bytes.ts'
+import { bytesOfString, byteString, utf8Bytes, utf8Text } from '../../shared/bytes.ts'
 import { compileGlob, type Glob } from '../../shared/glob.ts'
 import { RespReader } from '../../shared/resp/reader.ts'
 import type { RespValue } from '../../shared/resp/types.ts'
 import { encodeValue } from '../../shared/resp/writer.ts'
+import { readSubprotocols } from '../../shared/subprotocol.ts'
 import type { SubscriptionKind } from '../client/types.ts'
 import type { TestSocket } from './test-socket.ts'
-
-/** Prefix of the subprotocol that carries a token. */
-const BEARER = 'bearer.'
 
 /** What a session asks its server. Names are byte strings. */
 interface SessionHost {
@@ -20,12 +18,8 @@ interface SessionHost {
   closed(): void
 }
 
-/** The families of Pub/Sub, by the first letter of the command. */
-const FAMILIES = {
-  '': { kind: 'channel' },
-  P: { kind: 'pattern' },
-  S: { kind: 'shard' },
-} as const
+/** Kinds of subscriptions, by the first letter of the command. */
+const KINDS = { '': 'channel', P: 'pattern', S: 'shard' } as const
 
 /** One connection of a client, as the server sees it. */
 export class TestSession {
@@ -51,11 +45,11 @@ export class TestSession {
 
   /** Accepts the connection, and logs in with the token that came with it. */
   open(): void {
-    const bearer = this.#socket.protocols.find((protocol) => protocol.startsWith(BEARER))
+    const { token } = readSubprotocols(this.#socket.protocols)
     this.#socket.open(() => {
       // The client may have sent AUTH by now. Otherwise a cookie logs in.
       if (this.#hasHeard) return
-      const user = this.#host.login(bearer?.slice(BEARER.length), undefined)
+      const user = this.#host.login(token, undefined)
       if (user === undefined) this.close(4401, 'unauthorized||')
       else this.#accept(user)
     })
@@ -103,7 +97,7 @@ export class TestSession {
     for (const [pattern, glob] of this.#names.pattern) {
       if (!glob.matches(key)) continue
       count++
-      this.push('pmessage', bytesOfKey(pattern), channel, payload)
+      this.push('pmessage', bytesOfString(pattern), channel, payload)
     }
     return count
   }
@@ -150,7 +144,7 @@ export class TestSession {
   #runPubSub(command: string, args: readonly Uint8Array[]): void {
     const [, letter = '', verb = ''] =
       /^([PS]?)(SUBSCRIBE|UNSUBSCRIBE|PUBLISH)$/.exec(command) ?? []
-    const { kind } = FAMILIES[letter as keyof typeof FAMILIES]
+    const kind = KINDS[letter as keyof typeof KINDS]
     const [channel, payload] = args
     if (verb === 'SUBSCRIBE') this.#subscribe(command, kind, args)
     else if (verb === 'UNSUBSCRIBE') this.#unsubscribe(command, kind, args)
@@ -195,7 +189,3 @@ export class TestSession {
 }
 
 const NO_CHANNEL = 'NOPERM No permissions to access a channel'
-
-function bytesOfKey(key: string): Uint8Array {
-  return Uint8Array.from(key, (unit) => unit.charCodeAt(0))
-}

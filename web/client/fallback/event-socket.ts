@@ -1,4 +1,4 @@
-import { byteString, utf8Bytes } from '../../../shared/bytes.ts'
+import { bytesOfString, byteString, utf8Bytes } from '../../../shared/bytes.ts'
 import { closeReason, type CloseName, closeNamed } from '../../../shared/close-codes.ts'
 import { RespReader } from '../../../shared/resp/reader.ts'
 import type { RespValue } from '../../../shared/resp/types.ts'
@@ -346,7 +346,7 @@ class EventSocket implements ClientSocket {
   #push(...items: readonly (string | number)[]): void {
     this.#reply({
       type: 'push',
-      items: items.map((item) => (typeof item === 'number' ? item : bytesOf(item))),
+      items: items.map((item) => (typeof item === 'number' ? item : bytesOfString(item))),
     })
   }
 
@@ -412,10 +412,6 @@ function field(data: EventData, name: string): string {
   const encoded = data[`b64${name}`]
   if (typeof encoded === 'string') return atob(encoded)
   return byteString(utf8Bytes(String(data[name] ?? '')))
-}
-
-function bytesOf(text: string): Uint8Array {
-  return Uint8Array.from(text, (unit) => unit.charCodeAt(0))
 }
 
 /** @param bytes Byte string. */

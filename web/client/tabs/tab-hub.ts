@@ -1,4 +1,4 @@
-import { byteString, utf8Bytes } from '../../../shared/bytes.ts'
+import { bytesOfString, byteString, utf8Bytes } from '../../../shared/bytes.ts'
 import { classifyClose, parseCloseReason } from '../../../shared/close-codes.ts'
 import { RespReader } from '../../../shared/resp/reader.ts'
 import { isError } from '../../../shared/resp/types.ts'
@@ -292,7 +292,7 @@ export class TabHub {
     for (const kind of KINDS) {
       const names = [...tab.names[kind]]
         .filter((name) => !this.#isWanted(kind, name))
-        .map((name) => Uint8Array.from(name, (character) => character.charCodeAt(0)))
+        .map(bytesOfString)
       if (names.length > 0) this.#leaveNames(kind, names, () => undefined)
     }
   }

@@ -1,3 +1,4 @@
+import { bytesOfString } from '../../../shared/bytes.ts'
 import type { RespValue } from '../../../shared/resp/types.ts'
 import { alternativesOf, splitRules } from './acl-rules.ts'
 import type { Alternative } from './acl-rules.ts'
@@ -60,7 +61,7 @@ export function tokenParts(token: string): TokenParts | undefined {
 function jsonOf(part: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const units = atob(part.replaceAll('-', '+').replaceAll('_', '/'))
-    const bytes = Uint8Array.from(units, (unit) => unit.charCodeAt(0))
+    const bytes = bytesOfString(units)
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Readonly<Record<string, unknown>>)
