@@ -53,6 +53,16 @@ async function ask(server: TestGateway, ...words: string[]): Promise<void> {
   await client.takeLine()
 }
 
+/** A stream of two channels, whose role has just lost `b`. */
+async function streamOfRoleThatLosesB(server: TestGateway): Promise<EventSource> {
+  await ask(server, 'ACL', 'SETUSER', 'role:r', 'off', '&a', '&b', '+subscribe')
+  const headers = await bearer(server, { roles: ['r'] })
+  const source = await eventsOf(server, 'channel=a&channel=b', headers)
+  await source.take(3)
+  await ask(server, 'ACL', 'SETUSER', 'role:r', 'resetchannels', '&a')
+  return source
+}
+
 function message(channel: string, payload: string, more: object = {}): object {
   return { event: 'message', data: { ...more, channel, payload } }
 }
@@ -288,28 +298,14 @@ describe('The end of a stream', () => {
 
   test('comes when its role loses a channel', async () => {
     const server = await open.server()
-    await ask(server, 'ACL', 'SETUSER', 'role:r', 'off', '&a', '&b', '+subscribe')
-    const source = await eventsOf(
-      server,
-      'channel=a&channel=b',
-      await bearer(server, { roles: ['r'] }),
-    )
-    await source.take(3)
-    await ask(server, 'ACL', 'SETUSER', 'role:r', 'resetchannels', '&a')
+    const source = await streamOfRoleThatLosesB(server)
     await publish(server, 'a', 'x')
     expect((await source.ended()).at(-1)).toMatchObject({ event: 'close', data: { code: 4403 } })
   })
 
   test('does not come in the gentle mode, which takes the subscription alone', async () => {
     const server = await open.server({ directives: { 'ws-revocation': 'unsubscribe' } })
-    await ask(server, 'ACL', 'SETUSER', 'role:r', 'off', '&a', '&b', '+subscribe')
-    const source = await eventsOf(
-      server,
-      'channel=a&channel=b',
-      await bearer(server, { roles: ['r'] }),
-    )
-    await source.take(3)
-    await ask(server, 'ACL', 'SETUSER', 'role:r', 'resetchannels', '&a')
+    const source = await streamOfRoleThatLosesB(server)
     await publish(server, 'a', 'x')
     await publish(server, 'b', 'y')
     expect(await source.take(3)).toEqual([

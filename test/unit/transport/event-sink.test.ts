@@ -1,31 +1,20 @@
 import { once } from 'node:events'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { CLOSES, closeWith } from '../../../server/client/close.ts'
 import { encodePush } from '../../../server/resp/push.ts'
 import { tokenPushes } from '../../../server/token/session/pushes.ts'
 import { EventSink } from '../../../server/transport/event-sink.ts'
 import { socketPair } from '../../support/socket-pair.ts'
 
-const ends: (() => void)[] = []
-afterEach(() => {
-  for (const end of ends.splice(0)) end()
-})
-
 /** A sink, and all that its peer has received once the sink has ended. */
 async function sinkAndPeer(): Promise<{ sink: EventSink; received: () => Promise<string> }> {
-  const { accepted, peer } = await socketPair()
-  ends.push(() => {
-    accepted.destroy()
-    peer.destroy()
-  })
-  let text = ''
-  peer.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')))
+  const { accepted, peer, heard } = await socketPair()
   const ended = once(peer, 'end')
   return {
     sink: new EventSink(accepted),
     received: async () => {
       await ended
-      return text
+      return heard()
     },
   }
 }
@@ -110,8 +99,7 @@ describe('A stream', () => {
   test.each(['end', 'terminate'] as const)(
     'that was never opened leaves the socket alone, and says so once: %s',
     async (way) => {
-      const { accepted, peer } = await socketPair()
-      ends.push(() => peer.destroy())
+      const { accepted } = await socketPair()
       const sink = new EventSink(accepted)
       let refused = 0
       sink.onRefused = () => refused++

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { CLOSES } from '../../../server/client/close.ts'
 import { EventSink } from '../../../server/transport/event-sink.ts'
 import type { EventStream } from '../../../server/transport/event-stream.ts'
@@ -8,23 +8,12 @@ import { coreWithUpstream } from '../../support/fake-backplane.ts'
 import { socketPair } from '../../support/socket-pair.ts'
 import { TestCore } from '../../support/test-core.ts'
 
-const ends: (() => void)[] = []
-afterEach(() => {
-  for (const end of ends.splice(0)) end()
-})
-
 /** A stream whose client is logged in as a user with these rules, and what its peer has received so far. */
 async function streamOf(
   server: TestCore,
   rules = '+subscribe +psubscribe &*',
 ): Promise<{ stream: EventStream; received: () => Promise<string>; written: Buffer[] }> {
-  const { accepted, peer } = await socketPair()
-  ends.push(() => {
-    accepted.destroy()
-    peer.destroy()
-  })
-  let text = ''
-  peer.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')))
+  const { accepted, heard } = await socketPair()
   const sink = new EventSink(accepted)
   const written: Buffer[] = []
   const write = sink.write.bind(sink)
@@ -54,7 +43,7 @@ async function streamOf(
       server.turn.end()
       // What was written comes within some turns of the loop.
       for (let i = 0; i < 20; i++) await new Promise((resolve) => setTimeout(resolve, 2))
-      return text
+      return heard()
     },
   }
 }
